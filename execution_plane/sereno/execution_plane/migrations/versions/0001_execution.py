@@ -13,10 +13,11 @@ depends_on = None
 
 
 def upgrade() -> None:
-    for statement in Path(__file__).with_suffix(".sql").read_text().split(";\n"):
+    script = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8") + outbox.ddl("execution")
+    # The driver prepares each statement, so it takes one at a time.
+    for statement in script.split(";\n"):
         if statement.strip():
             op.execute(statement)
-    op.execute(outbox.ddl("execution"))
 
 
 def downgrade() -> None:
