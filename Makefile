@@ -1,0 +1,93 @@
+# What a visitor and a contributor run. Needs python3 >= 3.11, make and git; everything else goes into .venv.
+#   make demo PYTHON=python3.12     choose the interpreter
+#   make test PYTEST="-k lease"     pass arguments to pytest
+
+PYTHON ?= python3
+PYTEST ?=
+JOBS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never $(BIN)/uv
+INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
+
+.DEFAULT_GOAL := help
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke torture-pipeline torture-outbox lock clean
+
+help:
+	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
+	@echo 'make up                start Sereno here and stay; Ctrl-C stops it'
+	@echo 'make check             format, lint, types, import contracts, drift of the generated schemas'
+	@echo 'make test              all tests, in parallel'
+	@echo 'make fmt               format and mend what ruff can mend'
+	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
+	@echo 'make trace             requirements and the tests that show them'
+	@echo 'make bench-smoke       webhooks, deposits and claims per second on this machine'
+	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
+	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
+	@echo 'make lock              resolve the dependencies again'
+
+demo: $(VENV)/run.stamp
+	@$(BIN)/sereno demo
+
+up: $(VENV)/run.stamp
+	@$(BIN)/sereno up
+
+venv: $(VENV)/dev.stamp
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m sereno.deploy.schema_export --check
+
+test: $(VENV)/dev.stamp
+	$(BIN)/pytest -n $(JOBS) $(PYTEST)
+
+fmt: $(VENV)/dev.stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+schemas: $(VENV)/dev.stamp
+	$(BIN)/python -m sereno.deploy.schema_export
+
+trace: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.trace
+
+bench-smoke: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.smoke
+
+torture-pipeline: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.pipeline
+
+torture-outbox: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.outbox
+
+lock: $(VENV)/dev.stamp
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded \
+	  --custom-compile-command 'make lock' pyproject.toml -o requirements.lock
+	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded --group dev \
+	  -c requirements.lock --custom-compile-command 'make lock' pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV)
+
+# The stamps are newer than the lock files they were made from, so a changed lock installs again.
+$(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/uv
+	@echo 'Installing Sereno into $(VENV) ...'
+	@$(INSTALL) --require-hashes -r requirements.lock
+	@$(INSTALL) --no-deps --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(BIN)/uv
+	@echo 'Installing Sereno and its development tools into $(VENV) ...'
+	@$(INSTALL) --require-hashes -r requirements-dev.lock
+	@$(INSTALL) --no-deps --editable .
+	@touch $@ $(VENV)/run.stamp
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, but '$(PYTHON)' is not; name another with: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "'$(PYTHON)' cannot create virtual environments because its module ensurepip is missing; install the Debian package python3-venv ($$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'))." >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
