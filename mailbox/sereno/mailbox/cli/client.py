@@ -1,0 +1,56 @@
+"""A synchronous HTTP client for commands: answers as JSON, failures as `CommandError`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from sereno.mailbox.cli.exits import CommandError, Exit, of_status
+
+TIMEOUT_SECONDS = 30.0
+
+
+class Client:
+    """Asks one plane with a bearer token."""
+
+    def __init__(self, url: str, token: str | None, *, timeout: float = TIMEOUT_SECONDS) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._url = url
+        # The environment's proxies are for the internet; the token must not reach one.
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+
+    def get(self, path: str, **query: Any) -> Any:
+        """GET with the query parameters that are not `None`."""
+        return self.ask("GET", path, params={key: value for key, value in query.items() if value is not None})
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None, **query: Any) -> Any:
+        """POST a JSON body."""
+        params = {key: value for key, value in query.items() if value is not None}
+        return self.ask("POST", path, params=params, json=dict(body or {}))
+
+    def ask(self, method: str, path: str, **options: Any) -> Any:
+        """The JSON answer. Raises `CommandError` with the sentence of the problem and its exit code."""
+        try:
+            answer = self._http.request(method, path, **options)
+        except httpx.TimeoutException as fault:
+            raise CommandError(f"{self._url} does not answer in time", Exit.UNREACHABLE) from fault
+        except (httpx.TransportError, httpx.InvalidURL) as fault:
+            raise CommandError(f"{self._url} does not answer: {fault}", Exit.UNREACHABLE) from fault
+        if answer.is_success:
+            return answer.json() if answer.content else None
+        raise CommandError(_sentence(answer), of_status(answer.status_code))
+
+
+def _sentence(answer: httpx.Response) -> str:
+    try:
+        problem = answer.json()
+    except ValueError:
+        return f"{answer.request.url.path} answered {answer.status_code}"
+    faults = problem.get("faults") or []
+    lines = [f"{_place(fault)}: {fault['message']}" for fault in faults]
+    return "\n".join(lines) or str(problem.get("detail") or problem.get("code"))
+
+
+def _place(fault: Mapping[str, Any]) -> str:
+    line = fault.get("line")
+    return f"line {line}: {fault['path']}" if line else str(fault["path"])

@@ -1,0 +1,123 @@
+"""NATS: names of streams and subjects, their settings, and one way to connect."""
+
+import re
+from collections.abc import Iterable
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.errors import NoServersError
+from nats.js import JetStreamContext
+from nats.js.api import (
+    DiscardPolicy,
+    KeyValueConfig,
+    RetentionPolicy,
+    StorageType,
+    StreamConfig,
+)
+from nats.js.errors import NotFoundError
+
+INGRESS = "INGRESS"
+REPORTS = "REPORTS"
+MANIFESTS = "sereno_manifests"
+PUBLISH_TIMEOUT_SECONDS = 5.0
+CONNECT_TIMEOUT_SECONDS = 5
+
+_GIB = 1 << 30
+_PLAIN = re.compile(r"^[a-z0-9_-]+$")
+
+
+class BusUnreachableError(Exception):
+    """NATS does not answer at the configured address; the message is fit for a person."""
+
+
+def token(name: str) -> str:
+    """A name as one subject token: as it is where NATS allows that, else hex with a leading `=`."""
+    return name if _PLAIN.match(name) else "=" + name.encode().hex()
+
+
+def ingress_subject(tenant: str) -> str:
+    """Where the events of a tenant enter, each message a CloudEvents batch."""
+    return f"sereno.ingress.{token(tenant)}"
+
+
+def report_subject(plane: str, tenant: str) -> str:
+    """Where a plane tells what it did for a tenant."""
+    return f"sereno.reports.{token(plane)}.{token(tenant)}"
+
+
+def wake_subject(tenant: str, agent: str) -> str:
+    """Where a hint is sent, without data, that an agent's mailbox has something ready."""
+    return f"sereno.wake.{token(tenant)}.{token(agent)}"
+
+
+def streams(replicas: int = 1) -> Iterable[StreamConfig]:
+    """The streams as both planes expect them; a full one refuses (`discard: new`), it never forgets."""
+    yield StreamConfig(
+        name=INGRESS,
+        subjects=["sereno.ingress.*"],
+        retention=RetentionPolicy.WORK_QUEUE,
+        discard=DiscardPolicy.NEW,
+        storage=StorageType.FILE,
+        max_bytes=4 * _GIB,
+        max_msg_size=1_000_000,
+        num_replicas=replicas,
+    )
+    yield StreamConfig(
+        name=REPORTS,
+        subjects=["sereno.reports.*.*"],
+        retention=RetentionPolicy.LIMITS,
+        discard=DiscardPolicy.NEW,
+        storage=StorageType.FILE,
+        max_bytes=_GIB,
+        max_age=7 * 86_400,
+        num_replicas=replicas,
+    )
+
+
+async def connect(url: str, *, name: str, seed: str | None = None) -> Client:
+    """A connection that reconnects for ever once it stood. Raises `BusUnreachableError` at the first try."""
+    client = Client()
+    try:
+        await client.connect(
+            url,
+            name=name,
+            nkeys_seed_str=seed,
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            allow_reconnect=True,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=1,
+            ping_interval=5,
+            max_outstanding_pings=2,
+            error_cb=_report,
+        )
+    except (OSError, TimeoutError, NatsError, NoServersError, ValueError) as fault:
+        await client.close()
+        raise BusUnreachableError(f"NATS at {url} does not answer: {_reason(fault)}") from fault
+    return client
+
+
+async def _report(fault: Exception) -> None:
+    from sereno.mailbox.engine.telemetry import logger  # noqa: PLC0415 - telemetry may log over this module
+
+    logger("bus").warning("nats_error", error=_reason(fault))
+
+
+def _reason(fault: BaseException) -> str:
+    return str(fault) or type(fault).__name__
+
+
+async def ensure_streams(js: JetStreamContext, *, replicas: int = 1) -> None:
+    """Make the streams and the bucket, or bring their settings up to date."""
+    for config in streams(replicas):
+        try:
+            await js.stream_info(config.name or "")
+        except NotFoundError:
+            await js.add_stream(config)
+        else:
+            await js.update_stream(config)
+    try:
+        await js.key_value(MANIFESTS)
+    except NotFoundError:
+        await js.create_key_value(
+            KeyValueConfig(bucket=MANIFESTS, history=1, storage=StorageType.FILE, replicas=replicas)
+        )

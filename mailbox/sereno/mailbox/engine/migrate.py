@@ -1,0 +1,63 @@
+"""Alembic histories of the parts, each in a package of its own and with its version table in its schema."""
+
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from urllib.parse import urlsplit, urlunsplit
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import text
+from sqlalchemy.engine import Connection
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One part's migrations: the package that holds `env.py` and `versions/`, and the schema they make."""
+
+    package: str
+    schema: str
+
+
+def sqlalchemy_url(dsn: str) -> str:
+    """The same address as a URL for SQLAlchemy's asyncpg dialect."""
+    parts = urlsplit(dsn)
+    return urlunsplit(parts._replace(scheme="postgresql+asyncpg"))
+
+
+async def upgrade(dsn: str, *histories: History, revision: str = "head") -> None:
+    """Bring each history to `revision`, in the given order, one transaction a history."""
+    engine = create_async_engine(sqlalchemy_url(dsn), poolclass=NullPool)
+    try:
+        for history in histories:
+            async with engine.begin() as connection:
+                await connection.run_sync(_upgrade, history, revision)
+    finally:
+        await engine.dispose()
+
+
+def _upgrade(connection: Connection, history: History, revision: str) -> None:
+    # Two processes that migrate at once must not both run a revision.
+    connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('sereno.migrate'))"))
+    connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{history.schema}"'))
+    with as_file(files(history.package)) as folder:
+        config = Config()
+        config.set_main_option("script_location", str(folder).replace("%", "%%"))
+        config.attributes["connection"] = connection
+        config.attributes["schema"] = history.schema
+        command.upgrade(config, revision)
+
+
+def run_environment() -> None:
+    """What each history's `env.py` calls: run its revisions on the connection handed over by `upgrade`."""
+    from alembic import context  # noqa: PLC0415 - the proxy exists only while Alembic runs an env.py
+
+    attributes = context.config.attributes
+    context.configure(
+        connection=attributes["connection"],
+        version_table_schema=attributes["schema"],
+        target_metadata=None,
+        transactional_ddl=True,
+    )
+    context.run_migrations()

@@ -1,0 +1,84 @@
+"""Connections to PostgreSQL: one pool a process, JSON as Python objects, every call with a time-out."""
+
+from urllib.parse import urlsplit
+
+import asyncpg
+import orjson
+
+COMMAND_TIMEOUT_SECONDS = 30.0
+CONNECT_TIMEOUT_SECONDS = 8.0
+
+# A forgotten transaction would hold back every follower of a log (docs/explanation/outbox.md).
+_SESSION = {
+    "timezone": "UTC",
+    "idle_in_transaction_session_timeout": "30000",
+    "lock_timeout": "10000",
+    "statement_timeout": "30000",
+    "jit": "off",
+}
+
+
+class DatabaseUnreachableError(Exception):
+    """PostgreSQL does not answer at the configured address; the message is fit for a person."""
+
+
+def _json_text(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+async def _prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    for kind in ("json", "jsonb"):
+        await connection.set_type_codec(kind, encoder=_json_text, decoder=orjson.loads, schema="pg_catalog")
+
+
+def address(dsn: str) -> str:
+    """Where a DSN points to, without user and password: for messages."""
+    parts = urlsplit(dsn)
+    return f"{parts.hostname or 'local socket'}:{parts.port or 5432}{parts.path}"
+
+
+async def connect(dsn: str, *, application_name: str) -> "asyncpg.Connection[asyncpg.Record]":
+    """One connection outside any pool. Raises `DatabaseUnreachableError`."""
+    try:
+        connection = await asyncpg.connect(
+            dsn,
+            timeout=CONNECT_TIMEOUT_SECONDS,
+            command_timeout=COMMAND_TIMEOUT_SECONDS,
+            server_settings={**_SESSION, "application_name": application_name},
+        )
+    except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as fault:
+        raise _unreachable(dsn, fault) from fault
+    await _prepare(connection)
+    return connection
+
+
+async def open_pool(
+    dsn: str, *, application_name: str, min_size: int = 1, max_size: int = 8
+) -> "asyncpg.Pool[asyncpg.Record]":
+    """A pool whose connections read and write `jsonb` as Python objects. Raises `DatabaseUnreachableError`."""
+    try:
+        return await asyncpg.create_pool(
+            dsn,
+            min_size=min_size,
+            max_size=max_size,
+            timeout=CONNECT_TIMEOUT_SECONDS,
+            command_timeout=COMMAND_TIMEOUT_SECONDS,
+            server_settings={**_SESSION, "application_name": application_name},
+            init=_prepare,
+        )
+    except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as fault:
+        raise _unreachable(dsn, fault) from fault
+
+
+def _unreachable(dsn: str, fault: BaseException) -> DatabaseUnreachableError:
+    try:
+        where = address(dsn)
+    except ValueError:
+        where = "the given DSN"
+    reason = "no answer in time" if isinstance(fault, TimeoutError) else _reason(fault)
+    return DatabaseUnreachableError(f"PostgreSQL at {where} does not answer: {reason}")
+
+
+def _reason(fault: BaseException) -> str:
+    # A malformed DSN may be quoted by the driver, and it holds the password.
+    return "the DSN is malformed" if isinstance(fault, ValueError) else str(fault) or type(fault).__name__

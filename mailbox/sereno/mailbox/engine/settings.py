@@ -1,0 +1,76 @@
+"""Configuration of a process: flags over `SERENO_…` environment over the file named by `SERENO_CONFIG`."""
+
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    JsonConfigSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+Sources = tuple[PydanticBaseSettingsSource, ...]
+
+
+class Settings(BaseSettings):
+    """What a process of either plane has to know to start; secrets come as file names or masked values."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix="SERENO_", extra="ignore", frozen=True
+    )
+
+    postgres: SecretStr = Field(SecretStr(""), description="DSN of PostgreSQL (>= 15) for this process' role")
+    nats: str = Field("nats://127.0.0.1:4222", description="URL of NATS (>= 2.12) with JetStream")
+    nats_seed_file: Path | None = Field(None, description="file with the nkey seed of this process")
+    control_host: str = Field("127.0.0.1", description="address on which the control plane listens")
+    control_port: int = Field(7700, ge=0, le=65535, description="port of the control plane")
+    execution_host: str = Field("127.0.0.1", description="address on which the execution plane listens")
+    execution_port: int = Field(7701, ge=0, le=65535, description="port of the execution plane")
+    control_url: str = Field("http://127.0.0.1:7700", description="where others reach the control plane")
+    execution_url: str = Field("http://127.0.0.1:7701", description="where others reach the execution plane")
+    signing_key_file: Path | None = Field(
+        None, description="control plane: Ed25519 key (PEM) that signs manifests"
+    )
+    manifest_keys_file: Path | None = Field(
+        None, description="execution plane: trusted public keys by key id, JSON"
+    )
+    lease_key_file: Path | None = Field(
+        None, description="execution plane: 32 bytes that authenticate lease bearers"
+    )
+    admin_token_sha256_file: Path | None = Field(
+        None, description="control plane: SHA-256 (hex) of the admin token"
+    )
+    json_logs: bool = Field(True, description="logs as JSON lines; false for people")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> Sources:
+        """Flags (given as arguments) beat the environment, which beats the file."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, env_settings, *_file_source(settings_cls)
+
+    def dsn(self) -> str:
+        """The DSN in clear, for the driver alone."""
+        return self.postgres.get_secret_value()
+
+    def nats_seed(self) -> str | None:
+        """The nkey seed of this process, or none where NATS asks for none."""
+        return self.nats_seed_file.read_text(encoding="ascii").strip() if self.nats_seed_file else None
+
+
+def _file_source(settings_cls: type[BaseSettings]) -> Sources:
+    path = os.environ.get("SERENO_CONFIG")
+    if not path:
+        return ()
+    kind = TomlConfigSettingsSource if path.endswith(".toml") else JsonConfigSettingsSource
+    return (kind(settings_cls, Path(path)),)

@@ -1,0 +1,154 @@
+"""Logs, traces and metrics of a process: one place that sets them up, names from one list."""
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import structlog
+from opentelemetry import metrics, trace
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.metrics import Counter, Histogram, UpDownCounter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
+
+_SCOPE = "sereno"
+_SECRET_KEY = re.compile(r"secret|password|authorization|signature|seed|bearer|api_key|cookie", re.IGNORECASE)
+_SECRET_TEXT = re.compile(r"srnl?_[A-Za-z0-9_-]{8,}|://[^/\s:@]+:[^/\s@]+@")
+_HIDDEN = "[redacted]"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric as it is catalogued: labels are bounded, never an id."""
+
+    name: str
+    kind: Literal["counter", "histogram", "gauge"]
+    unit: str
+    description: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def exposed(self) -> str:
+        """The name under which Prometheus sees it."""
+        unit = {"s": "_seconds", "By": "_bytes"}.get(self.unit, "")
+        suffix = "_total" if self.kind == "counter" else ""
+        return self.name.replace(".", "_") + unit + suffix
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("sereno.webhook.requests", "counter", "1", "Requests at webhook endpoints.", ("status",)),
+        Metric("sereno.webhook.duration", "histogram", "s", "Receipt of a webhook until its answer."),
+        Metric(
+            "sereno.ingress.events", "counter", "1", "Envelopes made durable in the ingress.", ("family",)
+        ),
+        Metric("sereno.ingress.batch_size", "histogram", "1", "Envelopes in one group commit."),
+        Metric("sereno.ingress.lag", "histogram", "s", "Receipt of an event until its decision."),
+        Metric("sereno.decisions", "counter", "1", "Decisions of the guards.", ("outcome", "guard")),
+        Metric("sereno.pipeline.duration", "histogram", "s", "One batch through match, guards and commit."),
+        Metric("sereno.mailbox.deposits", "counter", "1", "Messages deposited."),
+        Metric("sereno.mailbox.claims", "counter", "1", "Messages claimed."),
+        Metric("sereno.mailbox.claim_latency", "histogram", "s", "Deposit of a message until its claim."),
+        Metric("sereno.mailbox.verbs", "counter", "1", "Answers to lease verbs.", ("verb", "status")),
+        Metric("sereno.mailbox.reaped", "counter", "1", "Leases ended by the reaper.", ("state",)),
+        Metric("sereno.schedule.lateness", "histogram", "s", "Due instant until its signal was written."),
+        Metric("sereno.manifest.age", "histogram", "s", "Age of the manifest at each reading."),
+        Metric("sereno.manifest.refused", "counter", "1", "Manifests refused.", ("reason",)),
+        Metric("sereno.outbox.published", "counter", "1", "Rows published by the relay.", ("plane",)),
+        Metric(
+            "sereno.outbox.lag", "histogram", "s", "Record of an outbox row until its publish.", ("plane",)
+        ),
+    )
+}
+
+
+def counter(name: str) -> Counter:
+    """The catalogued counter of this name."""
+    metric = METRICS[name]
+    return metrics.get_meter(_SCOPE).create_counter(name, unit=metric.unit, description=metric.description)
+
+
+def gauge(name: str) -> UpDownCounter:
+    """The catalogued up-down counter of this name."""
+    metric = METRICS[name]
+    return metrics.get_meter(_SCOPE).create_up_down_counter(
+        name, unit=metric.unit, description=metric.description
+    )
+
+
+def histogram(name: str) -> Histogram:
+    """The catalogued histogram of this name."""
+    metric = METRICS[name]
+    return metrics.get_meter(_SCOPE).create_histogram(name, unit=metric.unit, description=metric.description)
+
+
+def tracer() -> trace.Tracer:
+    """The tracer of this process."""
+    return trace.get_tracer(_SCOPE)
+
+
+def logger(name: str, **bound: object) -> Any:
+    """A structured logger; ids go in as keywords: `tenant`, `receipt`, `subscription`, `message`, `token`."""
+    return structlog.stdlib.get_logger(name).bind(logger=name, **bound)
+
+
+def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) -> None:
+    """Configure logs, traces and metrics of this process, once, at its start."""
+    resource = Resource.create({"service.name": f"sereno-{process}", "service.namespace": "sereno"})
+    trace.set_tracer_provider(TracerProvider(resource=resource))
+    metrics.set_meter_provider(MeterProvider(resource=resource, metric_readers=[PrometheusMetricReader()]))
+    _setup_logs(process, json_logs=json_logs, level=level)
+
+
+def _setup_logs(process: str, *, json_logs: bool, level: int) -> None:
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        redact,
+    ]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer() if json_logs else structlog.dev.ConsoleRenderer()
+    )
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    structlog.contextvars.bind_contextvars(process=process)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+    logging.getLogger("uvicorn.access").setLevel(logging.WARNING)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+
+
+def redact(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor that hides values of secret-looking keys and tokens inside texts."""
+    return {key: _hide(key, value) for key, value in event.items()}
+
+
+def _hide(key: str, value: object) -> object:
+    if _SECRET_KEY.search(key):
+        return _HIDDEN
+    if isinstance(value, str):
+        return _SECRET_TEXT.sub(_HIDDEN, value)
+    return value
+
+
+def metrics_page() -> tuple[bytes, str]:
+    """What `/metrics` answers: the body and its content type."""
+    return generate_latest(REGISTRY), CONTENT_TYPE_LATEST
