@@ -9,7 +9,7 @@ COMMAND_TIMEOUT_SECONDS = 30.0
 CONNECT_TIMEOUT_SECONDS = 8.0
 
 # A forgotten transaction would hold back every follower of a log (docs/explanation/outbox.md).
-_SESSION = {
+SESSION = {
     "timezone": "UTC",
     "idle_in_transaction_session_timeout": "30000",
     "lock_timeout": "10000",
@@ -26,7 +26,8 @@ def _json_text(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-async def _prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Make a connection read and write `json` and `jsonb` as Python objects."""
     for kind in ("json", "jsonb"):
         await connection.set_type_codec(kind, encoder=_json_text, decoder=orjson.loads, schema="pg_catalog")
 
@@ -44,11 +45,11 @@ async def connect(dsn: str, *, application_name: str) -> "asyncpg.Connection[asy
             dsn,
             timeout=CONNECT_TIMEOUT_SECONDS,
             command_timeout=COMMAND_TIMEOUT_SECONDS,
-            server_settings={**_SESSION, "application_name": application_name},
+            server_settings={**SESSION, "application_name": application_name},
         )
     except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as fault:
         raise _unreachable(dsn, fault) from fault
-    await _prepare(connection)
+    await prepare(connection)
     return connection
 
 
@@ -63,8 +64,8 @@ async def open_pool(
             max_size=max_size,
             timeout=CONNECT_TIMEOUT_SECONDS,
             command_timeout=COMMAND_TIMEOUT_SECONDS,
-            server_settings={**_SESSION, "application_name": application_name},
-            init=_prepare,
+            server_settings={**SESSION, "application_name": application_name},
+            init=prepare,
         )
     except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as fault:
         raise _unreachable(dsn, fault) from fault
