@@ -15,7 +15,7 @@ from nats.errors import Error as NatsError
 
 from sereno.mailbox.engine import faults, queries
 from sereno.mailbox.engine.bus import PUBLISH_TIMEOUT_SECONDS
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.telemetry import counter, histogram, logger
 
 POSITION_HEADER = "Sereno-Position"
 KEEP_PUBLISHED_SECONDS = 3600.0
@@ -87,6 +87,8 @@ class Relay:
         self._schema = schema
         self._batch = batch
         self._log = logger("outbox", plane=schema)
+        self._published = counter("sereno.outbox.published")
+        self._lag = histogram("sereno.outbox.lag")
 
     async def run(self, stop: asyncio.Event) -> None:
         """Relay until `stop` is set; faults of the engines are logged and tried again."""
@@ -123,6 +125,8 @@ class Relay:
         faults.point("outbox.after_publish")
         done = [row["position"] for row, answer in zip(rows, answers, strict=True) if answer is None]
         await connection.execute(_statement(self._schema, "mark"), done)
+        self._published.add(len(done), {"plane": self._schema})
+        self._lag.record(rows[0]["age_seconds"], {"plane": self._schema})
         failure = next((answer for answer in answers if answer is not None), None)
         if failure is not None:
             raise failure

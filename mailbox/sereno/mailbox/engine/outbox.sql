@@ -3,7 +3,8 @@ INSERT INTO {schema}.outbox (tenant_id, subject, payload, headers)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::jsonb[]);
 
 -- name: pending
-SELECT position, subject, payload, headers
+SELECT position, subject, payload, headers,
+       extract(epoch FROM clock_timestamp() - recorded_at)::float8 AS age_seconds
 FROM {schema}.outbox
 WHERE published_at IS NULL AND xid < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY xid, position

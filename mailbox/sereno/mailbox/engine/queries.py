@@ -18,8 +18,7 @@ def load(package: str, file: str) -> Queries:
     """
     text = files(package).joinpath(file).read_text(encoding="utf-8")
     marks = list(_NAME.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    statements = {mark["name"]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
-    if not statements or len(statements) != len(marks):
+    if not marks or len({mark["name"] for mark in marks}) != len(marks):
         raise ValueError(f"{package}/{file}: expected named statements, each name once")
-    return statements
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return {mark["name"]: text[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}

@@ -20,6 +20,10 @@ _SCOPE = "sereno"
 _SECRET_KEY = re.compile(r"secret|password|authorization|signature|seed|bearer|api_key|cookie", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"srnl?_[A-Za-z0-9_-]{8,}|://[^/\s:@]+:[^/\s@]+@")
 _HIDDEN = "[redacted]"
+_BOUNDARIES = {
+    "s": (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 3600.0),
+    "1": (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0, 500.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +87,14 @@ def gauge(name: str) -> UpDownCounter:
 
 
 def histogram(name: str) -> Histogram:
-    """The catalogued histogram of this name."""
+    """The catalogued histogram of this name, with buckets that fit its unit."""
     metric = METRICS[name]
-    return metrics.get_meter(_SCOPE).create_histogram(name, unit=metric.unit, description=metric.description)
+    return metrics.get_meter(_SCOPE).create_histogram(
+        name,
+        unit=metric.unit,
+        description=metric.description,
+        explicit_bucket_boundaries_advisory=_BOUNDARIES[metric.unit],
+    )
 
 
 def tracer() -> trace.Tracer:
