@@ -1,0 +1,147 @@
+"""Strict decoding of CloudEvents 1.0.2 from HTTP and NATS messages; never mints an id or a time."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sereno.envelope import json_format, media_type, strict_json
+from sereno.envelope.attributes import event_of
+from sereno.envelope.event import Event
+from sereno.envelope.media_type import MediaType
+from sereno.envelope.rejection import Rejected
+from sereno.envelope.stored import loads_batch, loads_envelope
+
+__all__ = ["MAX_BYTES", "Decoded", "Mode", "Rejected", "decode_http", "decode_nats", "loads_batch", "loads_envelope"]
+
+Mode = Literal["structured", "binary", "batch"]
+Headers = Sequence[tuple[str, str]]
+MAX_BYTES = 65_536
+
+_PREFIX = "ce-"
+_HEX = re.compile(r"%[0-9A-Fa-f]{2}")
+_QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The events of one message, in order, and the content mode they came in; only a batch may hold none."""
+
+    mode: Mode
+    events: tuple[Event, ...]
+
+
+def decode_http(headers: Headers, body: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded | Rejected:
+    """The events of an HTTP message in structured, batch or binary mode (HTTP protocol binding 1.0.2)."""
+    content_type = _single(headers, "content-type")
+    if isinstance(content_type, Rejected):
+        return content_type
+    parsed = None if content_type is None else media_type.parse(content_type)
+    if content_type is not None and parsed is None:
+        return Rejected("invalid_content_type", "Content-Type is not a media type", "datacontenttype")
+    if parsed is not None and parsed.essence.startswith("application/cloudevents"):
+        return _formatted(parsed, body, max_bytes)
+    if any(name.lower() == "ce-datacontenttype" for name, _ in headers):
+        return Rejected(
+            "invalid_attribute_name",
+            "ce-datacontenttype must not be sent in binary mode; Content-Type says it",
+            "datacontenttype",
+        )
+    extra = [] if content_type is None else [("datacontenttype", content_type)]
+    return _binary(headers, extra, body, max_bytes)
+
+
+def decode_nats(headers: Headers, body: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded | Rejected:
+    """The event of a NATS message (NATS protocol binding 1.0.2); without headers it is structured JSON."""
+    content_type = _single(headers, "content-type")
+    if isinstance(content_type, Rejected):
+        return content_type
+    parsed = None if content_type is None else media_type.parse(content_type)
+    if not headers or (parsed is not None and parsed.essence == "application/cloudevents+json"):
+        return _formatted(MediaType("application/cloudevents+json", None), body, max_bytes)
+    return _binary(headers, [], body, max_bytes)
+
+
+def _formatted(content: MediaType, body: bytes, max_bytes: int) -> Decoded | Rejected:
+    if not content.is_utf8:
+        return Rejected("unsupported_media_type", f"charset {content.charset} is not UTF-8", "datacontenttype")
+    if content.essence == "application/cloudevents+json":
+        event = json_format.read_event(body, max_bytes)
+        return event if isinstance(event, Rejected) else Decoded("structured", (event,))
+    if content.essence == "application/cloudevents-batch+json":
+        events = json_format.read_batch(body, max_bytes)
+        return events if isinstance(events, Rejected) else Decoded("batch", events)
+    return Rejected("unsupported_media_type", f"{content.essence} is not understood; send the JSON format")
+
+
+def _binary(
+    headers: Headers, extra: Sequence[tuple[str, str]], body: bytes, max_bytes: int
+) -> Decoded | Rejected:
+    attributes: dict[str, str] = dict(extra)
+    for header, value in headers:
+        name = header.lower()
+        if not name.startswith(_PREFIX):
+            continue
+        name = name.removeprefix(_PREFIX)
+        if name in attributes:
+            return Rejected("duplicate_attribute", f"the header {header} is sent twice", name)
+        decoded = _header_value(name, value)
+        if isinstance(decoded, Rejected):
+            return decoded
+        attributes[name] = decoded
+    if attributes.keys() == dict(extra).keys():
+        return Rejected("not_cloudevents", "the message has neither a CloudEvents content type nor ce- headers")
+    if len(body) > max_bytes:
+        return json_format.too_large(max_bytes)
+    event = event_of(attributes, None)
+    return event if isinstance(event, Rejected) else _with_body(attributes, body)
+
+
+def _with_body(attributes: dict[str, str], body: bytes) -> Decoded | Rejected:
+    data = _body_data(attributes.get("datacontenttype"), body)
+    if isinstance(data, Rejected):
+        return data
+    event = event_of(attributes, data)
+    return event if isinstance(event, Rejected) else Decoded("binary", (event,))
+
+
+def _body_data(declared: str | None, body: bytes) -> object:
+    """Parsed JSON, text, or the bytes themselves; an empty body is no data."""
+    if not body:
+        return None
+    content = None if declared is None else media_type.parse(declared)
+    if content is None or not content.is_utf8:
+        return body
+    if content.is_json:
+        return strict_json.parse(body, "data")
+    if content.is_text:
+        try:
+            return body.decode("utf-8")
+        except UnicodeDecodeError:
+            return body
+    return body
+
+
+def _single(headers: Headers, wanted: str) -> str | None | Rejected:
+    values = [value for name, value in headers if name.lower() == wanted]
+    if len(values) > 1:
+        return Rejected("invalid_content_type", f"the header {wanted} is sent {len(values)} times")
+    return values[0] if values else None
+
+
+def _header_value(name: str, written: str) -> str | Rejected:
+    """The attribute of a header: unquote, then one round of percent-decoding (HTTP binding, 3.1.3.2)."""
+    value = written.strip(" \t")
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        value = _QUOTED_PAIR.sub(r"\1", value[1:-1])
+    if not value.isascii():
+        return Rejected("invalid_header", f"the header ce-{name} must be percent-encoded", name)
+    if "%" not in value:
+        return value
+    if value.count("%") != len(_HEX.findall(value)):
+        return Rejected("invalid_header", f"the header ce-{name} has a % without two hexadecimal digits", name)
+    octets = _HEX.sub(lambda match: chr(int(match[0][1:], 16)), value).encode("latin-1")
+    try:
+        return octets.decode("utf-8")
+    except UnicodeDecodeError:
+        return Rejected("invalid_header", f"the header ce-{name} is not percent-encoded UTF-8", name)

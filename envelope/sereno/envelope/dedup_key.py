@@ -1,0 +1,44 @@
+"""Dedup keys: the natural key of one logical occurrence, in the scope of tenant and origin (contract, 3.1).
+
+Each constructor takes authenticated material only. Keys of two constructors never collide: `#` stands in those
+of events alone, and the others begin with their own word.
+"""
+
+import re
+from datetime import UTC, datetime
+
+_SHA256_HEX = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def of_event(source: str, event_id: str) -> str:
+    """The key of a CloudEvent whose source and id are covered by the signature: `source#id`."""
+    return f"{source}#{_escaped(event_id)}"
+
+
+def of_delivery(delivery_id: str) -> str:
+    """The key of a delivery whose id the sender signed."""
+    return f"delivery:{_escaped(delivery_id)}"
+
+
+def of_body(sha256_hex: str) -> str:
+    """The key of a body without any id: its SHA-256, 64 lower-case hexadecimal digits."""
+    if _SHA256_HEX.match(sha256_hex) is None:
+        raise ValueError("a body's key is made of 64 lower-case hexadecimal digits of SHA-256")
+    return f"body:{sha256_hex}"
+
+
+def of_instant(schedule: str, instant: datetime) -> str:
+    """The key of a nominal instant of a schedule; the instant must carry its offset."""
+    if instant.tzinfo is None:
+        raise ValueError("an instant without an offset names no moment")
+    return f"time:{_escaped(schedule)}@{instant.astimezone(UTC).isoformat().replace('+00:00', 'Z')}"
+
+
+def of_state(thing: str, state: str) -> str:
+    """The key of a thing of the platform entering a state, such as a run that finished."""
+    return f"state:{_escaped(thing)}@{_escaped(state)}"
+
+
+def _escaped(text: str) -> str:
+    # '#' and '@' separate; without this "a#b" + "c" and "a" + "b#c" would be one key.
+    return text.replace("%", "%25").replace("#", "%23").replace("@", "%40")

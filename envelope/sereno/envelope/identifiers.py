@@ -1,0 +1,39 @@
+"""Identifiers: UUIDv7 inside, prefixed hexadecimal text to people."""
+
+from typing import Literal, get_args
+from uuid import UUID
+
+Prefix = Literal["rcp", "msg", "run", "sus"]
+PREFIXES: frozenset[str] = frozenset(get_args(Prefix))
+RANDOM_BYTES = 10
+_MAX_MILLIS = (1 << 48) - 1
+
+
+def uuid7(unix_millis: int, randomness: bytes) -> UUID:
+    """The UUIDv7 (RFC 9562) of a moment in Unix milliseconds and ten random bytes; ValueError on other sizes."""
+    if not 0 <= unix_millis <= _MAX_MILLIS:
+        raise ValueError(f"a UUIDv7 holds 48 bits of milliseconds; {unix_millis} does not fit")
+    if len(randomness) != RANDOM_BYTES:
+        raise ValueError(f"a UUIDv7 needs {RANDOM_BYTES} random bytes, not {len(randomness)}")
+    tail = int.from_bytes(randomness, "big")
+    rand_a = tail >> 68 & 0xFFF
+    rand_b = tail & ((1 << 62) - 1)
+    return UUID(int=unix_millis << 80 | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
+
+
+def to_people(prefix: Prefix, identifier: UUID | str) -> str:
+    """How people see an identifier: `rcp_`, `msg_`, `run_` or `sus_` and 32 hexadecimal digits."""
+    if prefix not in PREFIXES:
+        raise ValueError(f"unknown prefix {prefix!r}; expected one of {', '.join(sorted(PREFIXES))}")
+    return f"{prefix}_{UUID(str(identifier)).hex}"
+
+
+def from_people(text: str) -> tuple[str, UUID]:
+    """The prefix and identifier of what people typed; the prefix of a bare UUID is empty; ValueError otherwise."""
+    prefix, separator, digits = text.strip().rpartition("_")
+    if separator and prefix not in PREFIXES:
+        raise ValueError(f"{text!r} is not an identifier; expected {', '.join(sorted(PREFIXES))}_… or a UUID")
+    try:
+        return prefix, UUID(digits)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an identifier; expected 32 hexadecimal digits or a UUID") from None

@@ -1,0 +1,46 @@
+"""Media types: which CloudEvents format a content type names, and how its data is to be read."""
+
+import re
+from dataclasses import dataclass
+
+_TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"  # noqa: S105 - RFC 9110 calls this grammar rule "token"
+_MEDIA_TYPE = re.compile(rf"({_TOKEN})/({_TOKEN})((?:[ \t]*;[ \t]*{_TOKEN}=(?:{_TOKEN}|\"[^\"\\]*\"))*)[ \t;]*\Z")
+_CHARSET = re.compile(r";[ \t]*charset=\"?([^\";]+)\"?", re.IGNORECASE)
+_UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """A parsed content type; all parts are lower-case, `charset` is None when not given."""
+
+    essence: str
+    charset: str | None
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the type declares JSON (CloudEvents JSON format, 3.1)."""
+        subtype = self.essence.partition("/")[2]
+        return subtype == "json" or subtype.endswith("+json")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the type declares characters rather than octets."""
+        main, _, subtype = self.essence.partition("/")
+        return main == "text" or subtype == "xml" or subtype.endswith("+xml")
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the characters are UTF-8, said or by default."""
+        return self.charset is None or self.charset in _UTF8
+
+
+def parse(text: str) -> MediaType | None:
+    """The media type of a Content-Type value (RFC 9110, 8.3.1), or None when it is none."""
+    match = _MEDIA_TYPE.match(text.strip())
+    if match is None:
+        return None
+    charset = _CHARSET.search(match[3])
+    return MediaType(
+        essence=f"{match[1]}/{match[2]}".lower(),
+        charset=None if charset is None else charset[1].strip().lower(),
+    )

@@ -1,0 +1,94 @@
+"""Receipt: how an outsider's event becomes the platform's envelope."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Envelope, Sensitivity, Trust
+from sereno.envelope.event import Event
+from sereno.envelope.trace_context import is_traceparent
+
+_RANK: Mapping[object, int] = {"public": 0, "internal": 1, "confidential": 2}
+_BY_RANK: tuple[Sensitivity, ...] = ("public", "internal", "confidential")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What the platform knows about one arrival; `recordedtime` is when it was received.
+
+    Without a `correlationid` the event begins a chain of its own. `traceparent` is that of our own span.
+    """
+
+    receiptid: str
+    tenantid: str
+    origin: str
+    recordedtime: datetime
+    dedupkey: str
+    trust: Trust
+    actor: str | None = None
+    actorid: str | None = None
+    onbehalfof: str | None = None
+    sensitivity: Sensitivity | None = None
+    dataref: str | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
+    correlationid: str | None = None
+    causationid: str | None = None
+    hops: int = 0
+
+
+def receive(event: Event, receipt: Receipt) -> Envelope:
+    """The envelope of an event: whatever the sender set under a name of ours moves to `outside`."""
+    outside = {name: value for name, value in event.extensions.items() if name in PLATFORM_ATTRIBUTES}
+    extensions = {
+        name: value
+        for name, value in event.extensions.items()
+        if name not in PLATFORM_ATTRIBUTES and name not in TRACE_ATTRIBUTES
+    }
+    traceparent, tracestate = _trace(event, receipt, outside)
+    return Envelope(
+        id=event.id,
+        source=event.source,
+        type=event.type,
+        time=event.time,
+        subject=event.subject,
+        datacontenttype=event.datacontenttype,
+        dataschema=event.dataschema,
+        data=event.data,
+        extensions=extensions,
+        receiptid=receipt.receiptid,
+        tenantid=receipt.tenantid,
+        origin=receipt.origin,
+        recordedtime=receipt.recordedtime.astimezone(UTC),
+        dedupkey=receipt.dedupkey,
+        correlationid=receipt.correlationid or receipt.receiptid,
+        causationid=receipt.causationid,
+        hops=receipt.hops,
+        trust=receipt.trust,
+        actor=receipt.actor,
+        actorid=receipt.actorid,
+        onbehalfof=receipt.onbehalfof,
+        sensitivity=_raised(receipt.sensitivity, outside.get("sensitivity")),
+        dataref=receipt.dataref,
+        traceparent=traceparent,
+        tracestate=tracestate,
+        outside=outside,
+    )
+
+
+def _trace(
+    event: Event, receipt: Receipt, outside: dict[str, str | int | bool]
+) -> tuple[str | None, str | None]:
+    """The trace context to carry on: ours, else a well-formed one of the sender; one not carried goes outside."""
+    parent, state = event.extensions.get("traceparent"), event.extensions.get("tracestate")
+    if receipt.traceparent is None and isinstance(parent, str) and is_traceparent(parent):
+        return parent, state if isinstance(state, str) else None
+    outside.update({name: event.extensions[name] for name in TRACE_ATTRIBUTES if name in event.extensions})
+    return receipt.traceparent, receipt.tracestate
+
+
+def _raised(declared: Sensitivity | None, claimed: object) -> Sensitivity | None:
+    """The declared sensitivity, or a sender's higher claim: an outside tag makes stricter, never looser."""
+    if not isinstance(claimed, str) or claimed not in _RANK:
+        return declared
+    return _BY_RANK[max(_RANK[claimed], _RANK.get(declared, 0))]

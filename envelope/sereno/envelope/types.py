@@ -1,0 +1,30 @@
+"""The catalogue of the event types that the platform itself emits (`sereno types list`)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
+
+TIME_DUE = "sereno.time.due"
+WEBHOOK_RECEIVED = "sereno.webhook.received"
+RUN_FINISHED = "sereno.platform.run.finished"
+RUN_FAILED = "sereno.platform.run.failed"
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One type of event of ours: its CloudEvents `type`, its family and what it says has happened."""
+
+    name: str
+    family: Family
+    description: str
+
+
+CATALOGUE: tuple[EventType, ...] = (
+    EventType(
+        RUN_FAILED, "platform", "A run ended without a result: rejected, exhausted or past its deadline."
+    ),
+    EventType(RUN_FINISHED, "platform", "A run ended: its message was acknowledged with a result."),
+    EventType(TIME_DUE, "time", "A nominal instant of a time subscription arrived."),
+    EventType(WEBHOOK_RECEIVED, "webhook", "A verified webhook whose own type is unsigned or absent."),
+)
