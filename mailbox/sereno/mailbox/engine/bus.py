@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 
+import nkeys
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import NoServersError
@@ -74,6 +75,13 @@ def streams(replicas: int = 1) -> Iterable[StreamConfig]:
     )
 
 
+def inbox_prefix(seed: str | None) -> str:
+    """Below which subject a user listens for answers: with a seed one of its own, so that no other reads them."""
+    if seed is None:
+        return "_INBOX"
+    return f"_INBOX.{bytes(nkeys.from_seed(seed.encode()).public_key).decode()}"
+
+
 async def connect(url: str, *, name: str, seed: str | None = None) -> Client:
     """A connection that reconnects for ever once it stood. Raises `BusUnreachableError` at the first try."""
     client = Client()
@@ -82,6 +90,7 @@ async def connect(url: str, *, name: str, seed: str | None = None) -> Client:
             url,
             name=name,
             nkeys_seed_str=seed,
+            inbox_prefix=inbox_prefix(seed),
             connect_timeout=CONNECT_TIMEOUT_SECONDS,
             allow_reconnect=True,
             max_reconnect_attempts=-1,
