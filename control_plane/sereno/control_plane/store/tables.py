@@ -1,0 +1,82 @@
+"""The tables of schema `control`, as SQLAlchemy Core sees them; the migrations make them."""
+
+from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, Table, Text, Uuid
+from sqlalchemy.types import UserDefinedType
+
+
+class Json(UserDefinedType[object]):
+    """`jsonb` whose values are Python objects: the connection's codec converts them, SQLAlchemy does not."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: object) -> str:
+        return "jsonb"
+
+
+METADATA = MetaData(schema="control")
+
+EVENT = Table(
+    "event",
+    METADATA,
+    Column("position", BigInteger, primary_key=True),
+    Column("tenant_id", Text),
+    Column("stream", Text),
+    Column("version", BigInteger),
+    Column("type", Text),
+    Column("schema_version", Integer),
+    Column("data", Json),
+    Column("actor", Text),
+    Column("reason", Text),
+    Column("recorded", DateTime(timezone=True)),
+)
+
+CATALOG_OBJECT = Table(
+    "catalog_object",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("id", Uuid),
+    Column("version", BigInteger),
+    Column("state", Text),
+    Column("labels", Json),
+    Column("spec", Json),
+    Column("token_sha256", Text),
+    Column("created_by", Text),
+    Column("created_at", DateTime(timezone=True)),
+    Column("updated_at", DateTime(timezone=True)),
+)
+
+ENDPOINT_TOKEN = Table(
+    "endpoint_token",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("endpoint", Text, primary_key=True),
+    Column("token", Text),
+)
+
+MANIFEST_HEAD = Table(
+    "manifest_head",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("epoch", BigInteger),
+    Column("version", BigInteger),
+)
+
+INBOX = Table(
+    "inbox",
+    METADATA,
+    Column("plane", Text, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    Column("received_at", DateTime(timezone=True)),
+)
+
+SUBSCRIPTION_ACTIVITY = Table(
+    "subscription_activity",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("subscription", Text, primary_key=True),
+    Column("outcome", Text, primary_key=True),
+    Column("count", BigInteger),
+    Column("last_at", DateTime(timezone=True)),
+)

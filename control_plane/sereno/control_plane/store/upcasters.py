@@ -1,0 +1,52 @@
+"""Every type of domain event with its current version, and how an older one is read.
+
+A stored event never changes. When the shape of a type changes, its version rises here and a function is added
+that lifts the data of the version before; the golden files in `tests/cases/events` keep each version readable.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+Data = Mapping[str, object]
+Upcaster = Callable[[Data], Data]
+
+CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
+    {
+        "tenant.declared": 1,
+        "tenant.edited": 1,
+        "agent.declared": 1,
+        "agent.edited": 1,
+        "agent.deleted": 1,
+        "agent.revived": 1,
+        "endpoint.declared": 1,
+        "endpoint.edited": 1,
+        "endpoint.deleted": 1,
+        "endpoint.revived": 1,
+        "token.issued": 1,
+        "token.revoked": 1,
+    }
+)
+
+# (type, version) -> the same data in the shape of version + 1.
+UPCASTERS: Mapping[tuple[str, int], Upcaster] = MappingProxyType({})
+
+
+class UnknownEventError(Exception):
+    """A stored event has a type or a version that this release cannot read."""
+
+
+def upcast(
+    kind: str,
+    version: int,
+    data: Data,
+    *,
+    current: Mapping[str, int] = CURRENT_VERSIONS,
+    upcasters: Mapping[tuple[str, int], Upcaster] = UPCASTERS,
+) -> Data:
+    """The data as the current version of its type would have recorded it. Raises `UnknownEventError`."""
+    newest = current.get(kind)
+    if newest is None or not 1 <= version <= newest:
+        raise UnknownEventError(f"event {kind} version {version} is not known to this release of sereno")
+    for step in range(version, newest):
+        data = upcasters[kind, step](data)
+    return data
