@@ -1,0 +1,1 @@
+"""The webhook gateway: authenticates what strangers send, makes it durable, and only then answers 202."""

@@ -1,0 +1,1 @@
+"""Signature schemes of webhook senders, one module each behind one protocol."""
