@@ -62,7 +62,9 @@ def timestamp(text: str) -> datetime | Rejected:
     """The UTC moment of an RFC 3339 text, cut to microseconds; a leap second reads as the microsecond before."""
     match = _RFC3339.match(text)
     if match is None:
-        return Rejected("invalid_time", "time must be RFC 3339 with an offset, like 2027-03-04T05:06:07Z", "time")
+        return Rejected(
+            "invalid_time", "time must be RFC 3339 with an offset, like 2027-03-04T05:06:07Z", "time"
+        )
     date, minutes, seconds, fraction, offset = match.groups()
     leap = seconds == "60"
     written = f"{date}T{minutes}:{'59' if leap else seconds}"

@@ -7,12 +7,21 @@ from typing import Literal
 
 from sereno.envelope import json_format, media_type, strict_json
 from sereno.envelope.attributes import event_of
-from sereno.envelope.event import Event
+from sereno.envelope.event import NULL, Event
 from sereno.envelope.media_type import MediaType
 from sereno.envelope.rejection import Rejected
 from sereno.envelope.stored import loads_batch, loads_envelope
 
-__all__ = ["MAX_BYTES", "Decoded", "Mode", "Rejected", "decode_http", "decode_nats", "loads_batch", "loads_envelope"]
+__all__ = [
+    "MAX_BYTES",
+    "Decoded",
+    "Mode",
+    "Rejected",
+    "decode_http",
+    "decode_nats",
+    "loads_batch",
+    "loads_envelope",
+]
 
 Mode = Literal["structured", "binary", "batch"]
 Headers = Sequence[tuple[str, str]]
@@ -64,7 +73,9 @@ def decode_nats(headers: Headers, body: bytes, *, max_bytes: int = MAX_BYTES) ->
 
 def _formatted(content: MediaType, body: bytes, max_bytes: int) -> Decoded | Rejected:
     if not content.is_utf8:
-        return Rejected("unsupported_media_type", f"charset {content.charset} is not UTF-8", "datacontenttype")
+        return Rejected(
+            "unsupported_media_type", f"charset {content.charset} is not UTF-8", "datacontenttype"
+        )
     if content.essence == "application/cloudevents+json":
         event = json_format.read_event(body, max_bytes)
         return event if isinstance(event, Rejected) else Decoded("structured", (event,))
@@ -90,7 +101,9 @@ def _binary(
             return decoded
         attributes[name] = decoded
     if attributes.keys() == dict(extra).keys():
-        return Rejected("not_cloudevents", "the message has neither a CloudEvents content type nor ce- headers")
+        return Rejected(
+            "not_cloudevents", "the message has neither a CloudEvents content type nor ce- headers"
+        )
     if len(body) > max_bytes:
         return json_format.too_large(max_bytes)
     event = event_of(attributes, None)
@@ -113,7 +126,8 @@ def _body_data(declared: str | None, body: bytes) -> object:
     if content is None or not content.is_utf8:
         return body
     if content.is_json:
-        return strict_json.parse(body, "data")
+        value = strict_json.parse(body, "data")
+        return NULL if value is None else value
     if content.is_text:
         try:
             return body.decode("utf-8")
@@ -122,7 +136,7 @@ def _body_data(declared: str | None, body: bytes) -> object:
     return body
 
 
-def _single(headers: Headers, wanted: str) -> str | None | Rejected:
+def _single(headers: Headers, wanted: str) -> str | Rejected | None:
     values = [value for name, value in headers if name.lower() == wanted]
     if len(values) > 1:
         return Rejected("invalid_content_type", f"the header {wanted} is sent {len(values)} times")
@@ -139,7 +153,9 @@ def _header_value(name: str, written: str) -> str | Rejected:
     if "%" not in value:
         return value
     if value.count("%") != len(_HEX.findall(value)):
-        return Rejected("invalid_header", f"the header ce-{name} has a % without two hexadecimal digits", name)
+        return Rejected(
+            "invalid_header", f"the header ce-{name} has a % without two hexadecimal digits", name
+        )
     octets = _HEX.sub(lambda match: chr(int(match[0][1:], 16)), value).encode("latin-1")
     try:
         return octets.decode("utf-8")

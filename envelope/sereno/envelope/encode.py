@@ -3,17 +3,20 @@
 from base64 import b64encode
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from operator import attrgetter
 from urllib.parse import quote
 
 import orjson
 
+from sereno.envelope import media_type
 from sereno.envelope.envelope import Envelope
-from sereno.envelope.event import SPECVERSION, Event
+from sereno.envelope.event import NULL, SPECVERSION, Event
 
 MEDIA_TYPE = "application/cloudevents+json"
 BATCH_MEDIA_TYPE = "application/cloudevents-batch+json"
 
 _OPTIONAL = ("subject", "datacontenttype", "dataschema")
+_OURS = ("receiptid", "tenantid", "origin", "dedupkey", "correlationid", "hops", "trust")
 _OPTIONAL_OURS = (
     "causationid",
     "actor",
@@ -24,7 +27,9 @@ _OPTIONAL_OURS = (
     "traceparent",
     "tracestate",
 )
+_optional, _ours, _optional_ours = attrgetter(*_OPTIONAL), attrgetter(*_OURS), attrgetter(*_OPTIONAL_OURS)
 # Binding, 3.1.3.2: printable ASCII travels as it is, but for space, double quote and percent.
+_ABSENT = object()
 _HEADER_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
 
 
@@ -43,35 +48,27 @@ def flat(event: Event) -> dict[str, object]:
     }
     if event.time is not None:
         document["time"] = rfc3339(event.time)
-    for name in _OPTIONAL:
-        value = getattr(event, name)
-        if value is not None:
-            document[name] = value
+    document.update(_present(_OPTIONAL, _optional(event)))
     document.update(event.extensions)
     if isinstance(event, Envelope):
         _add_ours(document, event)
     if isinstance(event.data, bytes):
         document["data_base64"] = b64encode(event.data).decode("ascii")
     elif event.data is not None:
-        document["data"] = event.data
+        document["data"] = None if event.data is NULL else event.data
     return document
 
 
 def _add_ours(document: dict[str, object], envelope: Envelope) -> None:
-    document["receiptid"] = envelope.receiptid
-    document["tenantid"] = envelope.tenantid
-    document["origin"] = envelope.origin
+    document.update(zip(_OURS, _ours(envelope), strict=True))
     document["recordedtime"] = rfc3339(envelope.recordedtime)
-    document["dedupkey"] = envelope.dedupkey
-    document["correlationid"] = envelope.correlationid
-    document["hops"] = envelope.hops
-    document["trust"] = envelope.trust
-    for name in _OPTIONAL_OURS:
-        value = getattr(envelope, name)
-        if value is not None:
-            document[name] = value
+    document.update(_present(_OPTIONAL_OURS, _optional_ours(envelope)))
     if envelope.outside:
         document["outside"] = orjson.dumps(envelope.outside).decode("utf-8")
+
+
+def _present(names: tuple[str, ...], values: tuple[object, ...]) -> dict[str, object]:
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 def dumps(event: Event) -> bytes:
@@ -85,11 +82,27 @@ def dumps_batch(events: Iterable[Event]) -> bytes:
 
 
 def nats_headers(event: Event) -> dict[str, str]:
-    """The `ce-` headers of a binary-mode NATS message; unlike HTTP, the content type is one of them."""
+    """The `ce-` headers of a binary-mode NATS message, whose payload is `body(event)`.
+
+    Unlike in HTTP the content type is one of them; JSON that the JSON format implied is said here (format, 3.1.2).
+    """
     attributes = flat(event)
-    attributes.pop("data", None)
     attributes.pop("data_base64", None)
+    if attributes.pop("data", _ABSENT) is not _ABSENT:
+        attributes.setdefault("datacontenttype", "application/json")
     return {f"ce-{name}": quote(_canonical(value), safe=_HEADER_SAFE) for name, value in attributes.items()}
+
+
+def body(event: Event) -> bytes:
+    """The payload of a binary-mode message: the data as its content type says it."""
+    if event.data is None:
+        return b""
+    if isinstance(event.data, bytes):
+        return event.data
+    content = None if event.datacontenttype is None else media_type.parse(event.datacontenttype)
+    if isinstance(event.data, str) and content is not None and not content.is_json:
+        return event.data.encode("utf-8")
+    return orjson.dumps(None if event.data is NULL else event.data)
 
 
 def _canonical(value: object) -> str:

@@ -9,14 +9,18 @@ import orjson
 
 from sereno.envelope import media_type, strict_json
 from sereno.envelope.attributes import event_of
-from sereno.envelope.event import Event
+from sereno.envelope.event import NULL, Event
 from sereno.envelope.rejection import Rejected
 
 
 def read_event(body: bytes, max_bytes: int) -> Event | Rejected:
     """The event of a structured body whose data is at most `max_bytes`."""
     document = strict_json.parse(body, "the event")
-    return document if isinstance(document, Rejected) else _element(document, max_bytes, oversize=len(body) > max_bytes)
+    return (
+        document
+        if isinstance(document, Rejected)
+        else _element(document, max_bytes, oversize=len(body) > max_bytes)
+    )
 
 
 def read_batch(body: bytes, max_bytes: int) -> tuple[Event, ...] | Rejected:
@@ -40,7 +44,7 @@ def _element(document: object, max_bytes: int, *, oversize: bool) -> Event | Rej
         return Rejected("invalid_event", "an event must be a JSON object")
     # A null member is an attribute that is not set (JSON format, 2.2).
     attributes = {name: value for name, value in document.items() if value is not None}
-    data = _data(attributes)
+    data = _data(attributes, null="data" in document)
     if isinstance(data, Rejected):
         return data
     event = event_of(attributes, data)
@@ -54,9 +58,9 @@ def too_large(max_bytes: int) -> Rejected:
     return Rejected("too_large", f"data must be at most {max_bytes} bytes", "data")
 
 
-def _data(attributes: dict[str, Any]) -> object:
+def _data(attributes: dict[str, Any], *, null: bool) -> object:
     """Takes the data out of the members: parsed JSON, text, or the bytes of `data_base64`."""
-    data, encoded = attributes.pop("data", None), attributes.pop("data_base64", None)
+    data, encoded = attributes.pop("data", NULL if null else None), attributes.pop("data_base64", None)
     if encoded is None:
         return _in_place(data, attributes)
     if data is not None:
@@ -80,7 +84,7 @@ def _in_place(data: object, attributes: Mapping[str, Any]) -> object:
 
 
 def _size(data: object) -> int:
-    if data is None:
+    if data is None or data is NULL:
         return 0
     if isinstance(data, bytes):
         return len(data)

@@ -4,7 +4,9 @@ import re
 from dataclasses import dataclass
 
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"  # noqa: S105 - RFC 9110 calls this grammar rule "token"
-_MEDIA_TYPE = re.compile(rf"({_TOKEN})/({_TOKEN})((?:[ \t]*;[ \t]*{_TOKEN}=(?:{_TOKEN}|\"[^\"\\]*\"))*)[ \t;]*\Z")
+_MEDIA_TYPE = re.compile(
+    rf"({_TOKEN})/({_TOKEN})((?:[ \t]*;[ \t]*{_TOKEN}=(?:{_TOKEN}|\"[^\"\\]*\"))*)[ \t;]*\Z"
+)
 _CHARSET = re.compile(r";[ \t]*charset=\"?([^\";]+)\"?", re.IGNORECASE)
 _UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 

@@ -8,9 +8,42 @@ from typing import Any
 import orjson
 
 from sereno.envelope.envelope import Envelope, EnvelopeFault
-from sereno.envelope.event import SPECVERSION
+from sereno.envelope.event import NULL, SPECVERSION
 
+_REQUIRED_TEXTS = (
+    "id",
+    "source",
+    "type",
+    "receiptid",
+    "tenantid",
+    "origin",
+    "dedupkey",
+    "correlationid",
+    "trust",
+)
+_OPTIONAL = (
+    "subject",
+    "datacontenttype",
+    "dataschema",
+    "causationid",
+    "actor",
+    "actorid",
+    "onbehalfof",
+    "sensitivity",
+    "dataref",
+    "traceparent",
+    "tracestate",
+)
 _KNOWN = frozenset(Envelope.__dataclass_fields__) | {"specversion", "data_base64"}
+
+# The generated constructor of a frozen class sets its 26 fields through object.__setattr__, which took half of
+# the time of reading a batch; writing through the slots themselves does the same for a fifth of it.
+_new = object.__new__
+_put = {name: getattr(Envelope, name).__set__ for name in Envelope.__dataclass_fields__}
+_PUT_REQUIRED = tuple((_put[name], name) for name in _REQUIRED_TEXTS)
+_PUT_OPTIONAL = tuple((_put[name], name) for name in _OPTIONAL)
+_put_time, _put_recordedtime, _put_hops = _put["time"], _put["recordedtime"], _put["hops"]
+_put_data, _put_extensions, _put_outside = _put["data"], _put["extensions"], _put["outside"]
 
 
 def loads_batch(payload: bytes) -> list[Envelope]:
@@ -28,40 +61,38 @@ def loads_envelope(document: Mapping[str, Any]) -> Envelope:
     """The envelope of its own flat CloudEvents JSON object; raises EnvelopeFault naming what is wrong."""
     try:
         return _envelope(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise EnvelopeFault(f"a stored envelope is corrupt: {type(error).__name__} {error}") from error
+    except KeyError as error:
+        raise EnvelopeFault(f"a stored envelope lacks {error.args[0]}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise EnvelopeFault(f"a stored envelope is corrupt: {error}") from error
 
 
 def _envelope(document: Mapping[str, Any]) -> Envelope:
     if document["specversion"] != SPECVERSION:
-        raise ValueError(f"specversion {document['specversion']!r}")
+        raise ValueError(f"its specversion is {document['specversion']!r}, not {SPECVERSION}")
+    envelope = _new(Envelope)
+    for put, name in _PUT_REQUIRED:
+        value = document[name]
+        if type(value) is not str:
+            raise TypeError(f"its {name} is {value!r}, not a string")
+        put(envelope, value)
     get = document.get
-    time, base64, outside = get("time"), get("data_base64"), get("outside")
-    return Envelope(
-        id=document["id"],
-        source=document["source"],
-        type=document["type"],
-        time=None if time is None else datetime.fromisoformat(time),
-        subject=get("subject"),
-        datacontenttype=get("datacontenttype"),
-        dataschema=get("dataschema"),
-        data=get("data") if base64 is None else b64decode(base64, validate=True),
-        extensions={name: document[name] for name in document.keys() - _KNOWN},
-        receiptid=document["receiptid"],
-        tenantid=document["tenantid"],
-        origin=document["origin"],
-        recordedtime=datetime.fromisoformat(document["recordedtime"]),
-        dedupkey=document["dedupkey"],
-        correlationid=document["correlationid"],
-        causationid=get("causationid"),
-        hops=document["hops"],
-        trust=document["trust"],
-        actor=get("actor"),
-        actorid=get("actorid"),
-        onbehalfof=get("onbehalfof"),
-        sensitivity=get("sensitivity"),
-        dataref=get("dataref"),
-        traceparent=get("traceparent"),
-        tracestate=get("tracestate"),
-        outside={} if outside is None else orjson.loads(outside),
-    )
+    for put, name in _PUT_OPTIONAL:
+        put(envelope, get(name))
+    time, outside, hops = get("time"), get("outside"), document["hops"]
+    if type(hops) is not int:
+        raise TypeError(f"its hops is {hops!r}, not an integer")
+    _put_hops(envelope, hops)
+    _put_time(envelope, None if time is None else datetime.fromisoformat(time))
+    _put_recordedtime(envelope, datetime.fromisoformat(document["recordedtime"]))
+    _put_outside(envelope, {} if outside is None else orjson.loads(outside))
+    _put_extensions(envelope, {name: document[name] for name in document if name not in _KNOWN})
+    _put_data(envelope, _data(document))
+    return envelope
+
+
+def _data(document: Mapping[str, Any]) -> object:
+    if "data_base64" in document:
+        return b64decode(document["data_base64"], validate=True)
+    data = document.get("data")
+    return NULL if data is None and "data" in document else data
