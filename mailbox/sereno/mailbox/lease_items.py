@@ -1,0 +1,84 @@
+"""What a holder asks of leases and what it is answered, one item a lease."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sereno.mailbox.message import SubscriptionRef
+
+
+class Status(StrEnum):
+    """The answer to one item of a lease verb."""
+
+    OK = "ok"
+    STALE = "stale"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RenewItem:
+    """Ask to keep a lease; `progress` is anything the holder wants seen."""
+
+    token: int
+    progress: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class AckItem:
+    """Close the work as done, with a result of at most 64 KiB of JSON and the reported usage."""
+
+    token: int
+    result: object = None
+    usage: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseItem:
+    """Give the work back. `not_started` costs no attempt, `rejected` ends it; seconds in `retry_after`."""
+
+    token: int
+    reason: str
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one item. `state` is the work's state afterwards, where it is known."""
+
+    token: int
+    status: Status
+    until: datetime | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseGrant:
+    """A lease as its holder sees it: database times, the token that fences every verb."""
+
+    token: int
+    until: datetime
+    hard_deadline: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """One message in the hands of a holder."""
+
+    id: UUID
+    tenant: str
+    agent: str
+    subscription: SubscriptionRef
+    instruction: str
+    envelopes: Sequence[Mapping[str, Any]]
+    attempts: int
+    max_attempts: int
+    priority: int
+    serial_key: str | None
+    lineage: Sequence[Mapping[str, Any]]
+    lease: LeaseGrant
+    context: Mapping[str, Any] = field(default_factory=dict)

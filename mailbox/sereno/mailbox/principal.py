@@ -1,0 +1,34 @@
+"""The principal: in whose name a mailbox is read or a lease is used, and how far that reaches."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A name as events carry it (`user:…`, `agent:…`), one tenant or `*`, and the agents whose mailboxes it serves.
+
+    `agents` is None for every agent of the tenant. `token` is set when the caller showed a lease
+    bearer: then nothing but that one lease is in reach.
+    """
+
+    name: str
+    tenant: str = "*"
+    agents: frozenset[str] | None = None
+    token: int | None = None
+
+    def reaches(self, tenant: str, agent: str) -> bool:
+        """Whether the mailbox of `agent` in `tenant` is this principal's to serve."""
+        return (
+            self.token is None
+            and self.tenant in {"*", tenant}
+            and (self.agents is None or agent in self.agents)
+        )
+
+    @property
+    def home(self) -> str:
+        """The tenant to work in when the caller names none."""
+        return "default" if self.tenant == "*" else self.tenant
+
+
+SYSTEM = Principal("system:mailbox")
+"""Sereno itself: the reaper, and work inside one process."""
