@@ -41,7 +41,9 @@ SHAPES: Mapping[str, Shape] = {
     "commit_comment": _shape("comment", lacks=("issue", "pull_request", "discussion"), noun="comment"),
     "create": _shape("ref", "ref_type", "master_branch", action=False),
     "delete": _shape("ref", "ref_type", lacks=("master_branch",), action=False),
-    "deployment": _shape("deployment", lacks=("deployment_status", "check_run", "workflow_job"), noun="deployment"),
+    "deployment": _shape(
+        "deployment", lacks=("deployment_status", "check_run", "workflow_job"), noun="deployment"
+    ),
     "deployment_status": _shape("deployment", "deployment_status", noun="deployment_status"),
     "discussion": _shape("discussion", lacks=("comment",), noun="discussion"),
     "discussion_comment": _shape("discussion", "comment", noun="discussion"),

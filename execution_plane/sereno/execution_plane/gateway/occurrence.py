@@ -44,10 +44,14 @@ def read(
     """The occurrences of a signed body; `fresh_id` names an event whose sender gave it no id."""
     content_type = single(headers, "content-type")
     content = media_type.parse(content_type) if content_type else None
-    if (content is not None and content.essence.startswith("application/cloudevents")) or _has_ce_headers(headers):
+    if (content is not None and content.essence.startswith("application/cloudevents")) or _has_ce_headers(
+        headers
+    ):
         return _cloudevents(origin, headers, body)
     if content is None or not content.is_json or not content.is_utf8:
-        return Unsupported(f"Content-Type is {content_type or 'missing'}; expected application/json or CloudEvents")
+        return Unsupported(
+            f"Content-Type is {content_type or 'missing'}; expected application/json or CloudEvents"
+        )
     document = parse(body, "data")
     if isinstance(document, Rejected):
         return document
@@ -87,7 +91,9 @@ def _github(
 
 
 def _delivery_id(value: str | None) -> str | None:
-    usable = value is not None and value.isascii() and value.isprintable() and 0 < len(value) <= _DELIVERY_ID_LIMIT
+    usable = (
+        value is not None and value.isascii() and value.isprintable() and 0 < len(value) <= _DELIVERY_ID_LIMIT
+    )
     return value if usable else None
 
 
@@ -126,7 +132,9 @@ def _unsigned_attributes(origin: str, event: Event, body: bytes) -> Occurrence:
         type=WEBHOOK_RECEIVED,
         datacontenttype=event.datacontenttype,
         data=event.data,
-        extensions={name: event.extensions[name] for name in ("traceparent", "tracestate") if name in event.extensions},
+        extensions={
+            name: event.extensions[name] for name in ("traceparent", "tracestate") if name in event.extensions
+        },
     )
     notes = {outside.BODY_SHA256: body_hash, outside.DELIVERY_ID: event.id, outside.CLAIMED: claimed}
     return Occurrence(believed, dedup_key.of_body(body_hash), None, notes)

@@ -1,0 +1,123 @@
+"""The catalog in memory: every tenant's picture, read again from the database when a manifest was stored there."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+import asyncpg
+
+from sereno.execution_plane.catalog.tenant import TenantCatalog, picture
+from sereno.execution_plane.gateway.endpoint import Endpoint
+from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.principal import Principal
+from sereno.subscriptions.snapshot import CatalogObject, Manifest, Refusal, loads
+
+REFRESH_SECONDS = 1.0
+_SQL = queries.load("sereno.execution_plane.catalog", "catalog.sql")
+_log = logger("catalog")
+
+Stamp = tuple[int, int, datetime]
+Listener = Callable[[Sequence[str]], None]
+"""Called with the tenants whose picture changed."""
+
+
+class Catalog:
+    """What this process knows of all tenants. Reading never waits; `refresh` brings it up to date."""
+
+    def __init__(self, tenants: Iterable[TenantCatalog] = ()) -> None:
+        self._tenants = {tenant.tenant: tenant for tenant in tenants}
+        self._stamps: dict[str, Stamp] = {}
+        self._listeners: list[Listener] = []
+
+    @property
+    def tenants(self) -> tuple[TenantCatalog, ...]:
+        """Every tenant's picture, by name."""
+        return tuple(self._tenants[name] for name in sorted(self._tenants))
+
+    def tenant(self, name: str) -> TenantCatalog | None:
+        """One tenant's picture; None when no manifest of it was ever trusted."""
+        return self._tenants.get(name)
+
+    def endpoint(self, token_sha256: str) -> Endpoint | None:
+        """The live endpoint whose URL holds the token with this hash."""
+        return next(
+            (t.endpoints[token_sha256] for t in self._tenants.values() if token_sha256 in t.endpoints), None
+        )
+
+    def principal(self, token_sha256: str) -> Principal | None:
+        """Who shows the bearer token with this hash."""
+        return next(
+            (t.principals[token_sha256] for t in self._tenants.values() if token_sha256 in t.principals), None
+        )
+
+    def subscriptions(self, tenant: str) -> tuple[CatalogObject, ...]:
+        """The tenant's subscriptions, by name, in whatever state."""
+        found = self._tenants.get(tenant)
+        return found.of_kind("Subscription") if found else ()
+
+    def agents(self, tenant: str) -> tuple[CatalogObject, ...]:
+        """The tenant's agents, by name."""
+        found = self._tenants.get(tenant)
+        return found.of_kind("Agent") if found else ()
+
+    def valid_until(self, tenant: str) -> datetime | None:
+        """Until when this plane may work from what it knows of the tenant."""
+        found = self._tenants.get(tenant)
+        return found.valid_until if found else None
+
+    def on_change(self, listener: Listener) -> None:
+        """Call `listener` after each refresh that changed something."""
+        self._listeners.append(listener)
+
+    async def refresh(self, pool: "asyncpg.Pool[asyncpg.Record]") -> Sequence[str]:
+        """Read again the tenants whose stored manifest is another; which these were."""
+        rows = await pool.fetch(_SQL["versions"])
+        stamps: dict[str, Stamp] = {
+            r["tenant_id"]: (r["epoch"], r["version"], r["received_at"]) for r in rows
+        }
+        changed = [tenant for tenant, stamp in stamps.items() if self._stamps.get(tenant) != stamp]
+        for tenant in changed:
+            await self._read(pool, tenant)
+        if changed:
+            for listener in self._listeners:
+                listener(changed)
+        return changed
+
+    async def follow(self, pool: "asyncpg.Pool[asyncpg.Record]", stop: asyncio.Event) -> None:
+        """Refresh each second until `stop`; while the database is away, what is known stays."""
+        while not stop.is_set():
+            try:
+                await self.refresh(pool)
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+                _log.warning("catalog_retry", error=type(fault).__name__)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), REFRESH_SECONDS)
+
+    async def _read(self, pool: "asyncpg.Pool[asyncpg.Record]", tenant: str) -> None:
+        row = await pool.fetchrow(_SQL["tenant"], tenant)
+        if row is None:
+            return
+        manifest = _manifest(row["signed"])
+        objects = [CatalogObject.model_validate(item) for item in row["objects"]]
+        self._tenants[tenant] = picture(
+            tenant, manifest.epoch, manifest.version, manifest.valid_until, objects
+        )
+        self._stamps[tenant] = (row["epoch"], row["version"], row["received_at"])
+
+
+def _manifest(signed: bytes) -> Manifest:
+    """What was stored after its signature had been checked."""
+    stored = loads(signed)
+    if isinstance(stored, Refusal):
+        raise TypeError(f"the stored manifest cannot be read: {stored.message}")
+    return Manifest.model_validate_json(stored.payload)
+
+
+async def object_version(
+    pool: "asyncpg.Pool[asyncpg.Record]", tenant: str, key: str, version: int
+) -> CatalogObject | None:
+    """An object as it was at one version, if this plane ever worked from it."""
+    canonical = await pool.fetchval(_SQL["version_of_object"], tenant, key, version)
+    return None if canonical is None else CatalogObject.model_validate_json(canonical)

@@ -1,0 +1,13 @@
+-- name: versions
+SELECT tenant_id, epoch, version, received_at FROM execution.manifest;
+
+-- name: tenant
+SELECT manifest.signed, manifest.epoch, manifest.version, manifest.received_at,
+       coalesce(array_agg(catalog.object) FILTER (WHERE catalog.key IS NOT NULL), '{}') AS objects
+FROM execution.manifest
+LEFT JOIN execution.catalog USING (tenant_id)
+WHERE manifest.tenant_id = $1
+GROUP BY manifest.tenant_id;
+
+-- name: version_of_object
+SELECT canonical FROM execution.catalog_version WHERE tenant_id = $1 AND key = $2 AND version = $3;

@@ -1,0 +1,77 @@
+"""One tenant's declared objects at one manifest version: an immutable picture, swapped as a whole."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from sereno.execution_plane.gateway import endpoint
+from sereno.execution_plane.gateway.endpoint import Endpoint
+from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.principal import Principal
+from sereno.subscriptions.models.endpoint import EndpointSpec
+from sereno.subscriptions.snapshot import CatalogObject
+
+EVERYTHING = "*"
+_AGENT_SCOPE = "agent:"
+_LIVE = "active"
+_log = logger("catalog")
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCatalog:
+    """The objects of a tenant by key, and what is looked up on every request."""
+
+    tenant: str
+    epoch: int
+    version: int
+    valid_until: datetime
+    objects: Mapping[str, CatalogObject] = field(default_factory=dict)
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+    """By the SHA-256 (hex) of the token in their URL."""
+    principals: Mapping[str, Principal] = field(default_factory=dict)
+    """By the SHA-256 (hex) of their bearer token."""
+
+    def of_kind(
+        self, kind: Literal["Tenant", "Agent", "Endpoint", "Subscription", "Token"]
+    ) -> tuple[CatalogObject, ...]:
+        """The objects of one kind, by name; deleted ones are among them and say so in `state`."""
+        found = (item for item in self.objects.values() if item.kind == kind)
+        return tuple(sorted(found, key=lambda item: item.name))
+
+    def is_expired(self, at: datetime) -> bool:
+        """Whether the control plane has been away for longer than its last manifest allows."""
+        return at >= self.valid_until
+
+
+def picture(
+    tenant: str, epoch: int, version: int, valid_until: datetime, objects: Iterable[CatalogObject]
+) -> TenantCatalog:
+    """The catalog of a tenant made of these objects."""
+    by_key = {f"{item.kind.lower()}/{item.name}": item for item in objects}
+    live = [item for item in by_key.values() if item.state == _LIVE and item.token_sha256 is not None]
+    endpoints = {
+        item.token_sha256: _endpoint(item) for item in live if item.kind == "Endpoint" and item.token_sha256
+    }
+    principals = {
+        item.token_sha256: _principal(item) for item in live if item.kind == "Token" and item.token_sha256
+    }
+    usable = {digest: found for digest, found in endpoints.items() if found is not None}
+    return TenantCatalog(tenant, epoch, version, valid_until, by_key, usable, principals)
+
+
+def _endpoint(item: CatalogObject) -> Endpoint | None:
+    try:
+        return endpoint.of_spec(item.tenant, item.name, EndpointSpec.model_validate(item.spec))
+    except ValueError as fault:
+        # A control plane may be newer than this process; one endpoint of a kind unknown here must not stop the others.
+        _log.error("endpoint_not_usable", tenant=item.tenant, endpoint=item.name, error=str(fault))
+        return None
+
+
+def _principal(item: CatalogObject) -> Principal:
+    """The principal of a token; a scope `*` reaches every tenant, scopes `agent:NAME` narrow it to those mailboxes."""
+    scopes = [str(scope) for scope in item.spec.get("scopes", ())]
+    agents = frozenset(scope.removeprefix(_AGENT_SCOPE) for scope in scopes if scope.startswith(_AGENT_SCOPE))
+    name = str(item.spec.get("principal", item.name))
+    return Principal(name, EVERYTHING if EVERYTHING in scopes else item.tenant, agents or None)

@@ -1,0 +1,140 @@
+"""`POST /in/{endpoint_token}`: authenticate, make durable, answer 202; and the CloudEvents handshake on OPTIONS."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import orjson
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from sereno.envelope.identifiers import to_people
+from sereno.execution_plane.catalog.catalog import Catalog
+from sereno.execution_plane.gateway.admission import Admission, Admitted, Arrival, Refused
+from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
+from sereno.execution_plane.gateway.headers import Headers, single
+from sereno.mailbox.engine.problems import Problem, respond
+from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
+from sereno.subscriptions.models.endpoint import LARGEST_BODY
+
+RETRY_AFTER_SECONDS = 2
+_PROPAGATOR = TraceContextTextMapPropagator()
+_log = logger("gateway")
+_requests = counter("sereno.webhook.requests")
+_duration = histogram("sereno.webhook.duration")
+_stored = counter("sereno.ingress.events")
+
+
+class WebhookGateway:
+    """The HTTP face of the ingress; `clock` gives the time of receipt."""
+
+    def __init__(
+        self, catalog: Catalog, admission: Admission, commit: GroupCommit, clock: Callable[[], datetime]
+    ) -> None:
+        self._catalog = catalog
+        self._admission = admission
+        self._commit = commit
+        self._clock = clock
+
+    async def post(self, request: Request) -> Response:
+        """Receive one request of a sender."""
+        began = time.perf_counter()
+        try:
+            response = await self._receive(request)
+        except ClientDisconnect:
+            response = Response(status_code=400)
+        _requests.add(1, {"status": str(response.status_code)})
+        _duration.record(time.perf_counter() - began)
+        return response
+
+    async def handshake(self, request: Request) -> Response:
+        """Allow whoever asks (CloudEvents webhooks 1.0, 4): the signature decides later, and tokens are not told apart."""
+        headers = {"Allow": "OPTIONS, POST"}
+        origin = request.headers.get("webhook-request-origin")
+        if origin:
+            headers["WebHook-Allowed-Origin"] = origin
+            headers["WebHook-Allowed-Rate"] = "*"
+        return Response(status_code=200, headers=headers)
+
+    async def _receive(self, request: Request) -> Response:
+        body = await _read(request)
+        if body is None:
+            return _problem(
+                Refused(413, "too_large", f"the body must be at most {LARGEST_BODY} bytes", "body")
+            )
+        recorded = self._clock()
+        token = str(request.path_params["endpoint_token"])
+        endpoint = self._catalog.endpoint(hashlib.sha256(token.encode()).hexdigest())
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
+        parent = _PROPAGATOR.extract(_trace_headers(headers))
+        with tracer().start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
+            decision = self._admission.admit(endpoint, Arrival(headers, body, recorded, _current_trace()))
+            if isinstance(decision, Refused):
+                return _problem(decision)
+            _link_senders_traces(decision)
+            return await self._store(decision)
+
+    async def _store(self, admitted: Admitted) -> Response:
+        if not admitted.envelopes:
+            return _accepted([])
+        tenant = admitted.envelopes[0].tenantid
+        try:
+            await self._commit.store(tenant, admitted.encoded)
+        except NotStoredError as fault:
+            _log.warning("not_stored", tenant=tenant, error=str(fault))
+            problem = Problem(503, "not_stored", "the event could not be stored; send it again")
+            return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
+        _stored.add(len(admitted.envelopes), {"family": "webhook"})
+        return _accepted([to_people("rcp", envelope.receiptid) for envelope in admitted.envelopes])
+
+
+async def _read(request: Request) -> bytes | None:
+    """The raw body, or None as soon as it is larger than anybody may send."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > LARGEST_BODY:
+        return None
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_BODY:
+            return None
+    return bytes(body)
+
+
+def _trace_headers(headers: Headers) -> Mapping[str, str]:
+    found = {name: single(headers, name) for name in ("traceparent", "tracestate")}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _current_trace() -> Mapping[str, str]:
+    carrier: dict[str, str] = {}
+    _PROPAGATOR.inject(carrier)
+    return carrier
+
+
+def _link_senders_traces(admitted: Admitted) -> None:
+    """A trace named inside an event is another one than the request's: it becomes a link, not the parent."""
+    for envelope in admitted.envelopes:
+        named = envelope.outside.get("traceparent")
+        if isinstance(named, str):
+            context = trace.get_current_span(_PROPAGATOR.extract({"traceparent": named})).get_span_context()
+            if context.is_valid:
+                trace.get_current_span().add_link(context)
+
+
+def _accepted(receipts: list[str]) -> Response:
+    body: dict[str, object] = {"id": receipts[0] if receipts else None}
+    if len(receipts) != 1:
+        body["ids"] = receipts
+    return Response(orjson.dumps(body), 202, media_type="application/json")
+
+
+def _problem(refused: Refused) -> Response:
+    members = {} if refused.field is None else {"field": refused.field}
+    # A body that was not read to its end would otherwise be taken for the next request of the connection.
+    headers = {"Connection": "close"} if refused.status == 413 else {}  # noqa: PLR2004 - HTTP's own number
+    return respond(Problem(refused.status, refused.code, refused.detail, **members), headers)
