@@ -1,8 +1,8 @@
 """Strict decoding of CloudEvents 1.0.2 from HTTP and NATS messages; never mints an id or a time."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sereno.envelope import json_format, media_type, strict_json
@@ -27,6 +27,8 @@ Mode = Literal["structured", "binary", "batch"]
 Headers = Sequence[tuple[str, str]]
 MAX_BYTES = 65_536
 
+_FORMATS = "application/cloudevents"
+_STRUCTURED = MediaType("application/cloudevents+json", None)
 _PREFIX = "ce-"
 _HEX = re.compile(r"%[0-9A-Fa-f]{2}")
 _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
@@ -41,34 +43,35 @@ class Decoded:
 
 
 def decode_http(headers: Headers, body: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded | Rejected:
-    """The events of an HTTP message in structured, batch or binary mode (HTTP protocol binding 1.0.2)."""
+    """The events of an HTTP message in structured, batch or binary mode (HTTP protocol binding 1.0.2).
+
+    `max_bytes` bounds the data of each event. Rejection codes are stable; `too_large` answers 413 and
+    `unsupported_media_type` 415.
+    """
     content_type = _single(headers, "content-type")
     if isinstance(content_type, Rejected):
         return content_type
     parsed = None if content_type is None else media_type.parse(content_type)
     if content_type is not None and parsed is None:
         return Rejected("invalid_content_type", "Content-Type is not a media type", "datacontenttype")
-    if parsed is not None and parsed.essence.startswith("application/cloudevents"):
+    if parsed is not None and parsed.essence.startswith(_FORMATS):
         return _formatted(parsed, body, max_bytes)
     if any(name.lower() == "ce-datacontenttype" for name, _ in headers):
-        return Rejected(
-            "invalid_attribute_name",
-            "ce-datacontenttype must not be sent in binary mode; Content-Type says it",
-            "datacontenttype",
-        )
-    extra = [] if content_type is None else [("datacontenttype", content_type)]
+        message = "ce-datacontenttype must not be sent in binary mode; Content-Type says it"
+        return Rejected("invalid_attribute_name", message, "datacontenttype")
+    extra = {} if content_type is None else {"datacontenttype": content_type.strip()}
     return _binary(headers, extra, body, max_bytes)
 
 
 def decode_nats(headers: Headers, body: bytes, *, max_bytes: int = MAX_BYTES) -> Decoded | Rejected:
-    """The event of a NATS message (NATS protocol binding 1.0.2); without headers it is structured JSON."""
+    """The events of a NATS message (NATS protocol binding 1.0.2); without headers it is structured JSON."""
     content_type = _single(headers, "content-type")
     if isinstance(content_type, Rejected):
         return content_type
-    parsed = None if content_type is None else media_type.parse(content_type)
-    if not headers or (parsed is not None and parsed.essence == "application/cloudevents+json"):
-        return _formatted(MediaType("application/cloudevents+json", None), body, max_bytes)
-    return _binary(headers, [], body, max_bytes)
+    parsed = _STRUCTURED if content_type is None and not headers else media_type.parse(content_type or "")
+    if parsed is not None and parsed.essence.startswith(_FORMATS):
+        return _formatted(parsed, body, max_bytes)
+    return _binary(headers, {}, body, max_bytes)
 
 
 def _formatted(content: MediaType, body: bytes, max_bytes: int) -> Decoded | Rejected:
@@ -85,10 +88,8 @@ def _formatted(content: MediaType, body: bytes, max_bytes: int) -> Decoded | Rej
     return Rejected("unsupported_media_type", f"{content.essence} is not understood; send the JSON format")
 
 
-def _binary(
-    headers: Headers, extra: Sequence[tuple[str, str]], body: bytes, max_bytes: int
-) -> Decoded | Rejected:
-    attributes: dict[str, str] = dict(extra)
+def _binary(headers: Headers, extra: Mapping[str, str], body: bytes, max_bytes: int) -> Decoded | Rejected:
+    attributes = dict(extra)
     for header, value in headers:
         name = header.lower()
         if not name.startswith(_PREFIX):
@@ -100,22 +101,17 @@ def _binary(
         if isinstance(decoded, Rejected):
             return decoded
         attributes[name] = decoded
-    if attributes.keys() == dict(extra).keys():
+    if len(attributes) == len(extra):
         return Rejected(
             "not_cloudevents", "the message has neither a CloudEvents content type nor ce- headers"
         )
     if len(body) > max_bytes:
         return json_format.too_large(max_bytes)
     event = event_of(attributes, None)
-    return event if isinstance(event, Rejected) else _with_body(attributes, body)
-
-
-def _with_body(attributes: dict[str, str], body: bytes) -> Decoded | Rejected:
-    data = _body_data(attributes.get("datacontenttype"), body)
-    if isinstance(data, Rejected):
-        return data
-    event = event_of(attributes, data)
-    return event if isinstance(event, Rejected) else Decoded("binary", (event,))
+    if isinstance(event, Rejected):
+        return event
+    data = _body_data(event.datacontenttype, body)
+    return data if isinstance(data, Rejected) else Decoded("binary", (replace(event, data=data),))
 
 
 def _body_data(declared: str | None, body: bytes) -> object:

@@ -47,10 +47,11 @@ def _element(document: object, max_bytes: int, *, oversize: bool) -> Event | Rej
     data = _data(attributes, null="data" in document)
     if isinstance(data, Rejected):
         return data
-    event = event_of(attributes, data)
-    if oversize and isinstance(event, Event) and _size(event.data) > max_bytes:
+    if oversize and _size(data) > max_bytes:
         return too_large(max_bytes)
-    return event
+    if oversize and _size(attributes) > max_bytes:
+        return Rejected("too_large", f"the attributes together must be at most {max_bytes} bytes")
+    return event_of(attributes, data)
 
 
 def too_large(max_bytes: int) -> Rejected:

@@ -1,0 +1,123 @@
+"""The shared CloudEvents cases: each is driven through the decoder, or named as a rule for another part."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sereno.envelope import dedup_key
+from sereno.envelope.decode import Decoded, Rejected, decode_http, decode_nats
+from sereno.envelope.encode import flat
+from sereno.envelope.trace_context import is_traceparent
+
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "cloudevents.json").read_text(encoding="utf-8")
+)
+
+# What these ask for is the behaviour of a web hook endpoint or of a sender, not of an event: the OPTIONS
+# handshake, the origin header, redirects and the 429 answer belong to whoever speaks HTTP.
+RULES_OF_THE_ENDPOINT = {"wh-options-ok", "wh-options-rate0", "wh-post-no-origin", "wh-redirect", "wh-429"}
+CODES = {
+    "bin-percent-overlong": "invalid_header",
+    "bin-json-invalid": "invalid_json",
+    "bin-ce-datacontenttype": "invalid_attribute_name",
+    "str-missing-source": "missing_attribute",
+    "str-missing-type": "missing_attribute",
+    "str-missing-specversion": "missing_attribute",
+    "bin-bad-time": "invalid_time",
+    "bin-time-no-offset": "invalid_time",
+    "bin-empty-subject": "invalid_attribute_value",
+    "str-base64-invalid": "invalid_data",
+    "str-object-ext": "invalid_attribute_type",
+    "str-dup-keys": "invalid_json",
+    "batch-one-invalid": "missing_attribute",
+    "batch-object": "invalid_batch",
+    "wh-415": "unsupported_media_type",
+}
+
+
+def decoded(case: dict[str, Any]) -> Decoded | Rejected:
+    decode = decode_nats if case["transport"] == "nats" else decode_http
+    headers = [(name, value) for name, value in case["request"]["headers"]]
+    return decode(headers, case["request"]["body"].encode("utf-8"))
+
+
+def event_cases(*outcomes: str) -> list[Any]:
+    chosen = (case for case in CASES if case["id"] not in RULES_OF_THE_ENDPOINT)
+    return [pytest.param(case, id=case["id"]) for case in chosen if case["expected"]["outcome"] in outcomes]
+
+
+@pytest.mark.parametrize("case", event_cases("accept", "status-rule"))
+def test_accepted_exactly_as_sent(case: dict[str, Any]) -> None:
+    answer = decoded(case)
+    assert isinstance(answer, Decoded), answer
+    expected = case["expected"]
+    assert answer.mode == expected.get("mode", "binary")
+    sent = [flat(event) for event in answer.events]
+    if "events" in expected:
+        assert sent == expected["events"]
+        return
+    (document,) = sent
+    data, octets = document.pop("data", None), document.pop("data_base64", None)
+    if "attributes" in expected:
+        assert document == expected["attributes"]
+    if "data" in expected:
+        assert data == expected["data"]
+        assert type(data) is type(expected["data"])
+    if "data_base64" in expected:
+        assert (data, octets) == (None, expected["data_base64"])
+        assert isinstance(answer.events[0].data, bytes)
+        assert b64encode(answer.events[0].data).decode() == expected["data_base64"]
+    if expected.get("data_absent"):
+        assert (data, octets, answer.events[0].data) == (None, None, None)
+
+
+@pytest.mark.parametrize("case", event_cases("reject"))
+def test_rejected_with_a_stable_code_and_a_sentence(case: dict[str, Any]) -> None:
+    answer = decoded(case)
+    assert isinstance(answer, Rejected), answer
+    assert answer.code == CODES[case["id"]]
+    assert answer.message
+
+
+def test_every_case_is_an_event_of_ours_or_a_named_rule_of_the_endpoint() -> None:
+    driven = {param.id for param in event_cases("accept", "status-rule", "reject")}
+    assert len(CASES) == 48
+    assert driven | RULES_OF_THE_ENDPOINT == {case["id"] for case in CASES}
+    assert {param.id for param in event_cases("reject")} == CODES.keys()
+
+
+def test_the_rejections_name_the_field() -> None:
+    fields = {
+        case["id"]: decoded(case) for case in CASES if case["id"].startswith(("str-missing", "bin-empty"))
+    }
+    named = {name: answer.field for name, answer in fields.items() if isinstance(answer, Rejected)}
+    assert named == {
+        "str-missing-source": "source",
+        "str-missing-type": "type",
+        "str-missing-specversion": "specversion",
+        "bin-empty-subject": "subject",
+    }
+
+
+def test_the_event_of_a_web_hook_without_origin_header_still_decodes() -> None:
+    (case,) = (case for case in CASES if case["id"] == "wh-post-no-origin")
+    assert isinstance(decoded(case), Decoded)
+
+
+def test_a_malformed_trace_parent_is_kept_and_never_followed() -> None:
+    (case,) = (case for case in CASES if case["id"] == "ext-traceparent-bad")
+    answer = decoded(case)
+    assert isinstance(answer, Decoded)
+    assert not is_traceparent(str(answer.events[0].extensions["traceparent"]))
+
+
+def test_the_same_source_and_id_give_the_same_dedup_key_whatever_the_rest() -> None:
+    keys = set()
+    for name in ("bin-plain", "dup-same-source-id"):
+        answer = decoded(next(case for case in CASES if case["id"] == name))
+        assert isinstance(answer, Decoded)
+        keys.add(dedup_key.of_event(answer.events[0].source, answer.events[0].id))
+    assert len(keys) == 1
