@@ -1,0 +1,85 @@
+"""How often, how much and how long a subscription may wake its agent."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StrictInt
+
+from sereno.subscriptions.models.declared import Declared, Objection
+from sereno.subscriptions.models.types import (
+    ActivationRate,
+    Amount,
+    AmountRate,
+    AttributePath,
+    ClockTime,
+    Duration,
+    Instant,
+    Zone,
+)
+
+Then = Literal["drop", "batch"]
+
+
+class Cooldown(Declared):
+    """The rest between two activations, and what becomes of events that arrive in it."""
+
+    every: Duration
+    then: Then = "drop"
+
+
+class Batch(Declared):
+    """Several events in one activation: closed by window, by size, at the latest at max_wait."""
+
+    window: Duration
+    max_wait: Duration | None = None
+    max_items: Annotated[StrictInt, Field(ge=1, le=1000)] = 50
+    by: AttributePath | None = None
+
+
+class Cost(Declared):
+    """Money per period, and what one activation reserves of it."""
+
+    limit: AmountRate
+    reserve: Amount | None = None
+
+
+class Budget(Declared):
+    """Activations and money per period."""
+
+    activations: ActivationRate | None = None
+    cost: Cost | None = None
+
+    @classmethod
+    def _objections(cls, raw: Mapping[str, Any]) -> Iterator[Objection]:
+        yield from super()._objections(raw)
+        if raw.get("activations") is None and raw.get("cost") is None:
+            yield (), "expected activations, cost or both"
+
+
+class Storm(Declared):
+    """So many deliveries in one period and the subscription is suspended."""
+
+    threshold: ActivationRate
+
+
+class QuietHours(Declared):
+    """The part of the day in which nothing wakes, in its zone; it may pass midnight."""
+
+    zone: Zone
+    from_: ClockTime = Field(alias="from")
+    to: ClockTime
+    then: Then = "batch"
+
+
+class Limits(Declared):
+    """Every limit of a subscription; what is absent does not limit."""
+
+    cooldown: Cooldown | None = None
+    batch: Batch | None = None
+    budget: Budget | None = None
+    when_busy: Literal["queue", "drop", "merge"] = "queue"
+    storm: Storm | None = None
+    max_occurrences: Annotated[StrictInt, Field(ge=1, le=2**53)] | None = None
+    expires: Instant | None = None
+    quiet_hours: QuietHours | None = None
+    reentry: Annotated[StrictInt, Field(ge=0, le=64)] = 0

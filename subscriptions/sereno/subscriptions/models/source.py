@@ -1,0 +1,116 @@
+"""Where the events of a subscription come from: exactly one source."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AnyUrl, Field, StrictInt, StrictStr
+
+from sereno.subscriptions.models.declared import Declared
+from sereno.subscriptions.models.types import (
+    AgentReference,
+    Duration,
+    EventType,
+    Instant,
+    Name,
+    ShortText,
+    SignedDuration,
+    Text,
+    Zone,
+)
+
+Expression = Annotated[StrictStr, Field(min_length=1, max_length=1000)]
+LocalTime = Annotated[StrictStr, Field(min_length=8, max_length=35)]
+
+
+class WebhookSource(Declared):
+    """What arrives at a declared endpoint."""
+
+    endpoint: Name
+
+
+class TimeSource(Declared):
+    """Instants: one, every so often, or by a rule. Without `start`, `every` counts from 1970-01-01T00:00:00Z."""
+
+    exactly_one: ClassVar = ("at", "every", "rrule", "cron", "ics")
+    needs: ClassVar = {"rrule": ("dtstart", "zone"), "cron": ("zone",)}
+    refuses: ClassVar = {
+        "at": ("start", "dtstart", "zone", "exdates", "rdates", "gap", "overlap"),
+        "every": ("dtstart", "zone", "exdates", "rdates", "gap", "overlap"),
+        "cron": ("start", "dtstart", "gap", "overlap"),
+        "rrule": ("start",),
+        "ics": ("start", "dtstart"),
+    }
+
+    at: Instant | None = None
+    every: Duration | None = None
+    start: Instant | None = None
+    rrule: Text | None = None
+    dtstart: LocalTime | None = None
+    cron: Text | None = None
+    ics: Text | None = None
+    zone: Zone | None = None
+    exdates: tuple[LocalTime, ...] = ()
+    rdates: tuple[LocalTime, ...] = ()
+    gap: Literal["shift", "skip"] | None = None
+    overlap: Literal["first", "second", "both"] | None = None
+
+
+class CalendarSelect(Declared):
+    """Which entries of a calendar count."""
+
+    uid: ShortText | None = None
+    category: ShortText | None = None
+    cel: Expression | None = None
+
+
+class CalendarSource(Declared):
+    """Entries of a calendar, each at its start, end or due time plus an offset."""
+
+    exactly_one: ClassVar = ("file", "url", "caldav")
+
+    file: Text | None = None
+    url: AnyUrl | None = None
+    caldav: AnyUrl | None = None
+    select: CalendarSelect | None = None
+    anchor: Literal["start", "end", "due"] = "start"
+    offset: SignedDuration | None = None
+
+
+class PlatformSource(Declared):
+    """What the platform itself reports, such as the end of a run."""
+
+    types: Annotated[tuple[EventType, ...], Field(min_length=1, max_length=64)]
+    agent: AgentReference | None = None
+    subscription: Name | None = None
+
+
+class Backfill(Declared):
+    """How many items that were there at the first look count as new."""
+
+    backfill: Annotated[StrictInt, Field(ge=1, le=10_000)]
+
+
+class McpSource(Declared):
+    """Items that an MCP tool answers, polled."""
+
+    connector: Name
+    tool: ShortText
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    every: Duration
+    items: Expression
+    id: Expression
+    version: Expression | None = None
+    time: Expression | None = None
+    project: tuple[ShortText, ...] = ()
+    first: Literal["seed"] | Backfill = "seed"
+
+
+class Source(Declared):
+    """Exactly one place where events come from; it matches the envelope's `origin`."""
+
+    exactly_one: ClassVar = ("webhook", "time", "calendar", "platform", "mcp")
+
+    webhook: WebhookSource | None = None
+    time: TimeSource | None = None
+    calendar: CalendarSource | None = None
+    platform: PlatformSource | None = None
+    mcp: McpSource | None = None

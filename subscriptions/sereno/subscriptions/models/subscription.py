@@ -1,0 +1,57 @@
+"""A subscription as declared: who wants to know, which agent to wake, with what and within which limits."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictFloat, StrictInt
+
+from sereno.subscriptions.models.agent import Mode
+from sereno.subscriptions.models.declared import Declared
+from sereno.subscriptions.models.filter import Filter
+from sereno.subscriptions.models.limits import Limits
+from sereno.subscriptions.models.source import Source
+from sereno.subscriptions.models.types import (
+    AgentReference,
+    AttributePath,
+    Duration,
+    LongText,
+    Principal,
+    ShortText,
+    parse_duration,
+)
+
+Misfire = Literal["skip", "latest", "all"]
+
+
+class Condition(Declared):
+    """A criterion judged by an evaluator, and how sure it must be."""
+
+    criterion: LongText
+    min_confidence: Annotated[StrictFloat | StrictInt, Field(ge=0, le=1)] = 0.7
+
+
+class Delivery(Declared):
+    """How the message waits in the mailbox and how it is worked on."""
+
+    priority: Annotated[StrictInt, Field(ge=-100, le=100)] = 0
+    serial_by: AttributePath | None = None
+    max_attempts: Annotated[StrictInt, Field(ge=1, le=1000)] = 5
+    lease: Duration = parse_duration("60s")
+    max_run: Duration = parse_duration("1h")
+    max_age: Duration = parse_duration("24h")
+
+
+class SubscriptionSpec(Declared):
+    """The whole contract between a source and an agent."""
+
+    owner: Principal
+    agent: AgentReference
+    instruction: LongText
+    workspace: ShortText | None = None
+    source: Source
+    filters: Annotated[tuple[Filter, ...], Field(max_length=64)] = ()
+    sender: Literal["any", "verified"] = "any"
+    condition: Condition | None = None
+    limits: Limits = Limits()
+    delivery: Delivery = Delivery()
+    misfire: Misfire = "latest"
+    mode: Mode = "ask_each_time"

@@ -1,0 +1,65 @@
+"""What the model already knows and the product does not do yet: refused by name, never ignored."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LATER_KINDS = frozenset({"Connector", "Calendar", "Grant", "Plan", "Policy"})
+
+# kind -> path below spec -> the values that are not supported yet; None: the field itself is not.
+LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
+    "Tenant": {("plan",): None},
+    "Agent": {
+        ("adapter",): frozenset({"push"}),
+        ("capabilities",): None,
+        ("mode",): None,
+        ("budget",): None,
+        ("egress",): None,
+        ("identities",): None,
+    },
+    "Endpoint": {
+        ("scheme",): frozenset(
+            {"standard", "stripe", "slack", "gitlab", "shopify", "twilio", "discord", "cloudevents"}
+        ),
+        ("sensitivity",): None,
+        ("purpose",): None,
+    },
+    "Subscription": {
+        ("source", "calendar"): None,
+        ("source", "mcp"): None,
+        ("source", "platform", "agent"): None,
+        ("source", "platform", "subscription"): None,
+        ("source", "time", "rrule"): None,
+        ("source", "time", "cron"): None,
+        ("source", "time", "ics"): None,
+        ("sender",): frozenset({"verified"}),
+        ("condition",): None,
+        ("limits", "cooldown", "then"): frozenset({"batch"}),
+        ("limits", "batch"): None,
+        ("limits", "budget"): None,
+        ("limits", "when_busy"): frozenset({"drop", "merge"}),
+        ("limits", "storm"): None,
+        ("limits", "max_occurrences"): None,
+        ("limits", "quiet_hours"): None,
+        ("limits", "reentry"): None,
+        ("delivery", "serial_by"): None,
+    },
+}
+
+
+def not_yet(kind: str, spec: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The fields of `spec` (plain data, perhaps faulty) that are not supported yet: path below spec, and a sentence."""
+    for path, values in LATER.get(kind, {}).items():
+        value = _at(spec, path)
+        if value is None:
+            continue
+        name = ".".join(path)
+        if values is None:
+            yield path, f"not yet supported: {name}"
+        elif isinstance(value, str) and value in values:
+            yield path, f"not yet supported: {name}: {value}"
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
