@@ -1,5 +1,6 @@
 """NATS: names of streams and subjects, their settings, and one way to connect."""
 
+import asyncio
 import re
 from collections.abc import Iterable
 
@@ -82,26 +83,34 @@ def inbox_prefix(seed: str | None) -> str:
     return f"_INBOX.{bytes(nkeys.from_seed(seed.encode()).public_key).decode()}"
 
 
+def address(url: str) -> str:
+    """Where a URL points to, without user and password: for messages."""
+    return url.rpartition("@")[2].removeprefix("nats://")
+
+
 async def connect(url: str, *, name: str, seed: str | None = None) -> Client:
     """A connection that reconnects for ever once it stood. Raises `BusUnreachableError` at the first try."""
     client = Client()
     try:
-        await client.connect(
-            url,
-            name=name,
-            nkeys_seed_str=seed,
-            inbox_prefix=inbox_prefix(seed),
-            connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            allow_reconnect=True,
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=1,
-            ping_interval=5,
-            max_outstanding_pings=2,
-            error_cb=_report,
-        )
+        # Without a limit of our own the client tries a server that is away for ever, the first time too.
+        async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+            await client.connect(
+                url,
+                name=name,
+                nkeys_seed_str=seed,
+                inbox_prefix=inbox_prefix(seed),
+                connect_timeout=CONNECT_TIMEOUT_SECONDS,
+                allow_reconnect=True,
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.25,  # type: ignore[arg-type]  # annotated as int, used as seconds
+                ping_interval=5,
+                max_outstanding_pings=2,
+                error_cb=_report,
+            )
     except (OSError, TimeoutError, NatsError, NoServersError, ValueError) as fault:
+        reason = _reason(client.last_error or fault)
         await client.close()
-        raise BusUnreachableError(f"NATS at {url} does not answer: {_reason(fault)}") from fault
+        raise BusUnreachableError(f"NATS at {address(url)} does not answer: {reason}") from fault
     return client
 
 
