@@ -18,7 +18,8 @@ from pathlib import Path
 
 from sereno.deploy import nats_identities
 from sereno.deploy.faults import StartError
-from sereno.deploy.ports import LOOPBACK, free_port
+from sereno.deploy.ports import LOOPBACK, on_free_port
+from sereno.deploy.tail import last_lines, reason
 
 START_SECONDS = 30.0
 STOP_SECONDS = 20.0
@@ -47,6 +48,7 @@ class EmbeddedNats:
     seeds: Mapping[str, str]
     log_file: Path
     durable: bool = True
+    name: str = "nats"
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -79,9 +81,12 @@ class EmbeddedNats:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             json.dump(content, stream, indent=2)
 
-    def start(self, port: int = 0) -> None:
-        """Start the server and wait until it takes connections; `port` 0 takes a free one. Raises `StartError`."""
-        self.port = port or free_port()
+    def start(self) -> None:
+        """Start the server on `port`, 0 taking a free one, and wait until it takes connections. Raises `StartError`."""
+        on_free_port(self)
+
+    def launch(self) -> None:
+        """One attempt to start on `port`. Raises `StartError`."""
         self._configure()
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
@@ -103,7 +108,7 @@ class EmbeddedNats:
                 self.stop()
                 raise StartError(f"NATS was not ready within {START_SECONDS:.0f} s: see {self.log_file}.")
             time.sleep(_POLL_SECONDS)
-        raise StartError(f"NATS did not start: {_last_line(self.log_file)} (see {self.log_file})")
+        raise StartError(f"NATS did not start: {reason(last_lines(self.log_file, 20))} (see {self.log_file})")
 
     def stop(self) -> None:
         """Stop the server after it has written what it acknowledged."""
@@ -124,8 +129,3 @@ def _greets(port: int) -> bool:
             return connection.recv(5) == b"INFO "
     except OSError:
         return False
-
-
-def _last_line(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "no reason was given"

@@ -14,12 +14,14 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 from urllib.parse import quote
 
 from sereno.deploy.faults import StartError
-from sereno.deploy.ports import LOOPBACK, free_port
+from sereno.deploy.ports import LOOPBACK, on_free_port
 from sereno.deploy.postgres_binaries import PostgresBinaries
 from sereno.deploy.service_user import ServiceUser, service_user
+from sereno.deploy.tail import last_lines, reason
 
 SUPERUSER = "sereno"
 START_SECONDS = 60.0
@@ -59,6 +61,7 @@ class EmbeddedPostgres:
     settings: Mapping[str, str] = field(default_factory=dict)
     durable_init: bool = True
     user: ServiceUser | None = field(default_factory=service_user)
+    name: str = "postgres"
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -109,12 +112,15 @@ class EmbeddedPostgres:
             )
         if answer.returncode:
             raise StartError(
-                f"initdb could not make the database in {self.data}: {_last_line(answer.stderr)}"
+                f"initdb could not make the database in {self.data}: {reason(answer.stderr.splitlines())}"
             )
 
-    def start(self, port: int = 0) -> None:
-        """Start the server and wait until it takes connections; `port` 0 takes a free one. Raises `StartError`."""
-        self.port = port or free_port()
+    def start(self) -> None:
+        """Start the server on `port`, 0 taking a free one, and wait until it takes connections. Raises `StartError`."""
+        on_free_port(self)
+
+    def launch(self) -> None:
+        """One attempt to start on `port`. Raises `StartError`."""
         settings = {**_SETTINGS, **self.settings, "port": str(self.port)}
         switches = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with self._inside() as (place, options), self.log_file.open("ab") as log:
@@ -145,7 +151,7 @@ class EmbeddedPostgres:
                 )
             time.sleep(_POLL_SECONDS)
         raise StartError(
-            f"PostgreSQL did not start: {_last_line(_tail(self.log_file))} (see {self.log_file})"
+            f"PostgreSQL did not start: {reason(last_lines(self.log_file, 20))} (see {self.log_file})"
         )
 
     def pid_lines(self) -> list[str]:
@@ -173,14 +179,14 @@ class EmbeddedPostgres:
         path.chmod(0o700 if path.is_dir() else 0o600)
 
     @contextlib.contextmanager
-    def _private(self, path: Path) -> Iterator["os.PathLike[str] | object"]:
+    def _private(self, path: Path) -> Iterator[IO[bytes]]:
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
             self._give(path)
             yield stream
 
     @contextlib.contextmanager
-    def _inside(self) -> Iterator[tuple[str, dict[str, object]]]:
+    def _inside(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The name of `home` for a program of the service user, and how to start that program."""
         if self.user is None:
             yield str(self.home), {"cwd": str(self.home)}
@@ -200,16 +206,3 @@ class EmbeddedPostgres:
             )
         finally:
             os.close(descriptor)
-
-
-def _tail(log: Path, size: int = 8192) -> str:
-    data = log.read_bytes()
-    return data[-size:].decode(errors="replace")
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = (
-        [line for line in lines if "FATAL" in line or "error:" in line] or lines or ["no reason was given"]
-    )
-    return telling[-1]

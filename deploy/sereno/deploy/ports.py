@@ -1,8 +1,21 @@
 """TCP ports on the loopback address."""
 
 import socket
+from typing import Protocol
+
+from sereno.deploy.faults import StartError
 
 LOOPBACK = "127.0.0.1"
+_ATTEMPTS = 5
+
+
+class Listening(Protocol):
+    """A server that can be started on its `port`."""
+
+    port: int
+
+    def launch(self) -> None:
+        """One attempt to start on `port`. Raises `StartError`."""
 
 
 def free_port() -> int:
@@ -21,3 +34,19 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
         except OSError:
             return False
         return True
+
+
+def on_free_port(server: Listening) -> None:
+    """Start a server on its port; with 0 on a free one, and on another when that was taken meanwhile."""
+    if server.port:
+        server.launch()
+        return
+    for attempt in range(1, _ATTEMPTS + 1):
+        server.port = free_port()
+        try:
+            server.launch()
+        except StartError:
+            if attempt == _ATTEMPTS or is_free(server.port):
+                raise
+        else:
+            return

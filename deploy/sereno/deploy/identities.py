@@ -1,0 +1,105 @@
+"""The secrets of an installation: made once, kept a file each, read by the one process that needs them."""
+
+import base64
+import hashlib
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from sereno.deploy import database, nats_identities, private_file
+
+TOKEN_PREFIX = "srn_"  # noqa: S105 - the public prefix, no token
+LEASE_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """The secrets in a folder; each is made at the first look at it."""
+
+    folder: Path
+
+    @property
+    def superuser_password(self) -> str:
+        """Of the embedded PostgreSQL."""
+        return self._text("postgres_superuser", _password)
+
+    @property
+    def role_passwords(self) -> dict[str, str]:
+        """Of the database roles, by role."""
+        return {role: self._text(f"postgres_{role}", _password) for role in database.ROLES}
+
+    def seed_file(self, process: str) -> Path:
+        """The file with the nkey seed of a process."""
+        return self.folder / f"nats_{process}.seed"
+
+    @property
+    def seeds(self) -> dict[str, str]:
+        """The nkey seeds, by process."""
+        return {
+            name: self._text(self.seed_file(name).name, nats_identities.new_seed)
+            for name in nats_identities.PERMISSIONS
+        }
+
+    @property
+    def admin_token_file(self) -> Path:
+        """The token with which a person administers the installation."""
+        self._text("admin_token", lambda: TOKEN_PREFIX + secrets.token_urlsafe(32))
+        return self.folder / "admin_token"
+
+    @property
+    def admin_token_sha256_file(self) -> Path:
+        """All that the control plane knows of the admin token."""
+        token = self.admin_token_file.read_text(encoding="ascii").strip()
+        return self._derived("admin_token.sha256", hashlib.sha256(token.encode()).hexdigest())
+
+    @property
+    def lease_key_file(self) -> Path:
+        """With which the execution plane authenticates lease bearers."""
+        return self._file("lease.key", lambda: secrets.token_bytes(LEASE_KEY_BYTES))
+
+    @property
+    def signing_key_file(self) -> Path:
+        """With which the control plane signs manifests."""
+        return self._file("manifest_signing_key.pem", _signing_key)
+
+    @property
+    def manifest_keys_file(self) -> Path:
+        """The keys from which the execution plane takes manifests, by key id."""
+        key = load_pem_private_key(self.signing_key_file.read_bytes(), password=None)
+        public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        pinned = {hashlib.sha256(public).hexdigest()[:16]: base64.b64encode(public).decode()}
+        return self._derived("manifest_keys.json", json.dumps(pinned))
+
+    def _text(self, name: str, make: Callable[[], str]) -> str:
+        return self._file(name, lambda: make().encode()).read_text(encoding="ascii").strip()
+
+    def _file(self, name: str, make: Callable[[], bytes]) -> Path:
+        path = self.folder / name
+        if not path.exists():
+            private_file.write(path, make())
+        return path
+
+    def _derived(self, name: str, content: str) -> Path:
+        path = self.folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != content:
+            private_file.write(path, content.encode())
+        return path
+
+
+def _password() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def _signing_key() -> bytes:
+    return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
