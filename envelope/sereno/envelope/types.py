@@ -9,6 +9,7 @@ TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
 RUN_FINISHED = "sereno.platform.run.finished"
 RUN_FAILED = "sereno.platform.run.failed"
+SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,11 @@ CATALOGUE: tuple[EventType, ...] = (
         RUN_FAILED, "platform", "A run ended without a result: rejected, exhausted or past its deadline."
     ),
     EventType(RUN_FINISHED, "platform", "A run ended: its message was acknowledged with a result."),
+    EventType(
+        SUBSCRIPTION_CHANGED,
+        "platform",
+        "A subscription was created, edited, moved to another state or deleted.",
+    ),
     EventType(TIME_DUE, "time", "A nominal instant of a time subscription arrived."),
     EventType(WEBHOOK_RECEIVED, "webhook", "A verified webhook whose own type is unsigned or absent."),
 )
