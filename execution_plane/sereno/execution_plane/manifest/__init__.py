@@ -1,0 +1,1 @@
+"""How definitions reach the execution plane: signed manifests, checked before anything in them is believed."""

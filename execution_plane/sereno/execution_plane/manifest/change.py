@@ -1,0 +1,62 @@
+"""What a newer manifest changes for the work that already lies in mailboxes (contract, 2, the table of states)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sereno.subscriptions.snapshot import CatalogObject
+
+
+class Effect(StrEnum):
+    """What becomes of a subscription's messages."""
+
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    REVOKED = "revoked"
+    RESTORED = "restored"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One effect on the messages of one subscription."""
+
+    tenant: str
+    subscription: str
+    effect: Effect
+
+    @property
+    def settles(self) -> bool:
+        """Whether it must also reach what a pipeline deposits that has not seen the manifest yet."""
+        return self.effect in {Effect.PAUSED, Effect.REVOKED, Effect.WITHDRAWN}
+
+
+_ABSENT = "absent"
+_BEGINS = {"paused": Effect.PAUSED, "deleted": Effect.WITHDRAWN, _ABSENT: Effect.REVOKED}
+_ENDS = {"paused": Effect.RESUMED, _ABSENT: Effect.RESTORED}
+
+
+def changes(
+    tenant: str, before: Iterable[CatalogObject], after: Iterable[CatalogObject]
+) -> tuple[Change, ...]:
+    """The effects of going from one set of objects to the next, by subscription name; an absent one is revoked."""
+    old, new = _states(before), _states(after)
+    found = (
+        Change(tenant, name, effect)
+        for name in sorted(old.keys() | new.keys())
+        for effect in _effects(old.get(name, _ABSENT), new.get(name, _ABSENT))
+    )
+    return tuple(found)
+
+
+def _states(objects: Iterable[CatalogObject]) -> Mapping[str, str]:
+    return {item.name: item.state for item in objects if item.kind == "Subscription"}
+
+
+def _effects(old: str, new: str) -> Iterable[Effect]:
+    if old == new:
+        return ()
+    beginning = _BEGINS.get(new)
+    # What ends for good needs no resumption before.
+    ending = None if beginning is Effect.WITHDRAWN else _ENDS.get(old)
+    return [effect for effect in (ending, beginning) if effect is not None]

@@ -1,0 +1,36 @@
+"""Carries what a manifest changed into the mailboxes, in the transaction that puts the manifest in force."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sereno.execution_plane.manifest.change import Change, Effect
+from sereno.mailbox import standing
+from sereno.mailbox.wake import Box
+
+PRINCIPAL = "system:manifest"
+
+
+async def apply(connection: Any, changes: Iterable[Change]) -> set[Box]:
+    """Hold, free or end the messages of each subscription; answers the mailboxes to wake after the commit."""
+    boxes: set[Box] = set()
+    for change in changes:
+        boxes |= await _apply(connection, change)
+    return boxes
+
+
+async def _apply(connection: Any, change: Change) -> set[Box]:
+    tenant, subscription = change.tenant, change.subscription
+    match change.effect:
+        case Effect.PAUSED | Effect.REVOKED as effect:
+            await standing.hold(connection, tenant, subscription, effect.value, principal=PRINCIPAL)
+        case Effect.RESUMED:
+            return await standing.unhold(
+                connection, tenant, subscription, Effect.PAUSED.value, principal=PRINCIPAL
+            )
+        case Effect.RESTORED:
+            return await standing.unhold(
+                connection, tenant, subscription, Effect.REVOKED.value, principal=PRINCIPAL
+            )
+        case Effect.WITHDRAWN as effect:
+            await standing.withdraw(connection, tenant, subscription, effect.value, principal=PRINCIPAL)
+    return set()
