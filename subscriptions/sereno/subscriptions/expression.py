@@ -18,9 +18,13 @@ MAX_PATTERN = 200
 
 MACROS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter"})
 _FUNCTIONS = frozenset(
-    "size contains startsWith endsWith matches timestamp duration int uint double string bytes dyn type"
-    " getFullYear getMonth getDate getDayOfMonth getDayOfWeek getDayOfYear getHours getMinutes getSeconds"
-    " getMilliseconds @in @not_strictly_false".split()
+    {
+        *("size", "contains", "startsWith", "endsWith", "matches"),
+        *("int", "uint", "double", "string", "bytes", "dyn", "type", "timestamp", "duration"),
+        *("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear"),
+        *("getHours", "getMinutes", "getSeconds", "getMilliseconds"),
+        *("@in", "@not_strictly_false"),
+    }
 )
 _OPERATOR = re.compile(r"[!@]?[^A-Za-z]*_[^A-Za-z]*")
 _TOKEN = re.compile(
@@ -38,7 +42,7 @@ _POSITION = re.compile(r"<input>:([0-9]+):([0-9]+): (?:Syntax error: )?(.*)")
 _UNDEFINED = re.compile(r"Undefined variable or function: '([a-z][a-z0-9]{0,19})'")
 
 
-class FilterFault(Exception):
+class FilterFault(Exception):  # noqa: N818 - the house calls what is wrong a fault
     """A filter could not be evaluated on this event; the message says which and why."""
 
 

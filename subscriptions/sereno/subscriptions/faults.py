@@ -1,5 +1,6 @@
 """What is wrong with declared text, and where."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -41,12 +42,26 @@ class Faults:
         return len(self.items)
 
 
+# The longest name of a field that a report repeats.
+MAX_STEP = 80
+# Pydantic's step from a mapping to one of its keys.
+_KEY = "[key]"
+_STEP = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
+
+
+def steps_of(path: str) -> tuple[str | int, ...]:
+    """The steps of a written path: the reverse of `join_path` for names without dots and brackets."""
+    return tuple(int(number) if number else name for number, name in _STEP.findall(path))
+
+
 def join_path(base: str, steps: Iterable[str | int]) -> str:
     """The path of a field as people read it: `documents[0].spec.filters[1].cel`."""
     path = base
     for step in steps:
+        if step == _KEY:
+            continue
         if isinstance(step, int):
             path += f"[{step}]"
         else:
-            path += f".{step}" if path else step
+            path += f".{step[:MAX_STEP]}" if path else step[:MAX_STEP]
     return path

@@ -47,16 +47,16 @@ LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
 
 
 def not_yet(kind: str, spec: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The fields of `spec` (plain data, perhaps faulty) that are not supported yet: path below spec, and a sentence."""
+    """The fields of `spec` (plain data, perhaps faulty) that are not supported yet: path and sentence."""
     for path, values in LATER.get(kind, {}).items():
         value = _at(spec, path)
         if value is None:
             continue
         name = ".".join(path)
         if values is None:
-            yield path, f"not yet supported: {name}"
+            yield ("spec", *path), f"not yet supported: {name}"
         elif isinstance(value, str) and value in values:
-            yield path, f"not yet supported: {name}: {value}"
+            yield ("spec", *path), f"not yet supported: {name}: {value}"
 
 
 def _at(value: Any, path: tuple[str, ...]) -> Any:

@@ -7,18 +7,20 @@ error in one document hides nothing of the next.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import yaml
 
-from sereno.subscriptions.faults import Fault, join_path
+from sereno.subscriptions.faults import Fault
 
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 32
 MAX_NODES = 200_000
 
-Position = dict[tuple[str | int, ...], int]
+Path = tuple[str | int, ...]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _EMPTY = re.compile(r"(?:[ \t]*(?:#.*)?|%.*|---[ \t]*(?:#.*)?|\.\.\.[ \t]*(?:#.*)?)")
@@ -36,12 +38,12 @@ _STANDARD_TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:ya
 class Tree:
     """One document as plain data, with the line of each path and what was wrong in reading it."""
 
-    value: Any
-    lines: Position
-    faults: tuple[tuple[tuple[str | int, ...], str, int], ...] = ()
+    value: Any = None
+    lines: Mapping[Path, int] = field(default_factory=dict)
+    faults: tuple[tuple[Path, str, int], ...] = ()
     broken: bool = False
 
-    def line(self, path: tuple[str | int, ...]) -> int | None:
+    def line(self, path: Path) -> int | None:
         """The line of the field at `path`, or of the nearest thing around it that is written."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.lines:
@@ -59,7 +61,7 @@ def read(text: str | bytes) -> tuple[list[Tree], list[Fault]]:
     """Every document in `text`, and the faults that concern none of them (encoding, size)."""
     if isinstance(text, bytes):
         try:
-            text = text.decode("utf-8-sig")
+            return read(text.decode())
         except UnicodeDecodeError as fault:
             line = text.count(b"\n", 0, fault.start) + 1
             return [], [Fault("", f"expected UTF-8 text; byte {fault.start} is not", line)]
@@ -76,7 +78,7 @@ def _split(text: str) -> list[tuple[str, int]]:
     starts = [0, *(matched.start() for matched in _SEPARATOR.finditer(text) if matched.start()), len(text)]
     chunks = []
     line = 1
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         chunk = text[start:end]
         if not all(_EMPTY.fullmatch(row) for row in chunk.splitlines()):
             chunks.append((chunk, line))
@@ -89,7 +91,7 @@ class _Open:
     """A mapping or sequence that is being read."""
 
     value: dict[str, Any] | list[Any]
-    path: tuple[str | int, ...]
+    path: Path
     anchor: str | None
     key: str | None = None
     expects_key: bool = True
@@ -127,8 +129,8 @@ class _Composer:
 
     def _begin(self) -> None:
         self._root: Any = None
-        self._lines: Position = {}
-        self._faults: list[tuple[tuple[str | int, ...], str, int]] = []
+        self._lines: dict[Path, int] = {}
+        self._faults: list[tuple[Path, str, int]] = []
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
 
@@ -152,13 +154,13 @@ class _Composer:
         if self._nodes > MAX_NODES:
             raise _Refused(f"expected at most {MAX_NODES:,} values, aliases followed", line)
 
-    def _refuse_tag(self, event: Any, path: tuple[str | int, ...], line: int) -> None:
+    def _refuse_tag(self, event: Any, path: Path, line: int) -> None:
         if event.tag is not None and event.tag not in _STANDARD_TAGS:
             self._faults.append((path, "YAML tags are not accepted; write the plain value", line))
 
     def _scalar(self, event: Any, line: int) -> None:
         self._count(1, line)
-        plain = event.style is None and event.implicit[0] and event.tag is None
+        plain = not event.style and event.tag is None  # the two parsers say "" and None
         top = self._stack[-1] if self._stack else None
         if top is not None and isinstance(top.value, dict) and top.expects_key:
             self._key(top, event.value, line)
@@ -178,14 +180,14 @@ class _Composer:
         self._lines.setdefault((*top.path, key), line)
         top.key, top.expects_key = key, False
 
-    def _alias(self, anchor: str, line: int) -> None:
-        if anchor not in self._anchors:
-            raise _Refused(f"the alias *{anchor[:40]} names no finished value above it", line)
+    def _alias(self, anchor: str | None, line: int) -> None:
+        if anchor is None or anchor not in self._anchors:
+            raise _Refused(f"the alias *{(anchor or '')[:40]} names no finished value above it", line)
         value, size = self._anchors[anchor]
         self._count(size, line)
         self._place(value, line)
 
-    def _place(self, value: Any, line: int) -> tuple[str | int, ...]:
+    def _place(self, value: Any, line: int) -> Path:
         """Puts a finished or opened value where it belongs and answers its path."""
         if not self._stack:
             self._root = value
@@ -242,8 +244,3 @@ def _plain_value(text: str) -> Any:
 def _sentence(fault: yaml.MarkedYAMLError) -> str:
     parts = [part for part in (fault.context, fault.problem) if part]
     return f"not readable as YAML: {', '.join(parts)}"
-
-
-def path_text(index: int, path: tuple[str | int, ...]) -> str:
-    """The path of a field as it is reported: `documents[0].spec.source`."""
-    return join_path(f"documents[{index}]", path)

@@ -1,5 +1,8 @@
 """The models of declared objects, as `sereno apply` reads them."""
 
+from collections.abc import Mapping
+from typing import Literal
+
 from sereno.subscriptions.models.agent import AgentSpec
 from sereno.subscriptions.models.endpoint import EndpointSpec
 from sereno.subscriptions.models.filter import Filter
@@ -8,23 +11,26 @@ from sereno.subscriptions.models.source import Source, TimeSource
 from sereno.subscriptions.models.subscription import SubscriptionSpec
 from sereno.subscriptions.models.tenant import TenantSpec
 
-type_of_kind = {
+Kind = Literal["Tenant", "Agent", "Endpoint", "Subscription"]
+Spec = TenantSpec | AgentSpec | EndpointSpec | SubscriptionSpec
+
+SPECS: Mapping[Kind, type[Spec]] = {
     "Tenant": TenantSpec,
     "Agent": AgentSpec,
     "Endpoint": EndpointSpec,
     "Subscription": SubscriptionSpec,
 }
-Spec = TenantSpec | AgentSpec | EndpointSpec | SubscriptionSpec
 
 __all__ = [
+    "SPECS",
     "AgentSpec",
     "EndpointSpec",
     "Filter",
+    "Kind",
     "Metadata",
     "Source",
     "Spec",
     "SubscriptionSpec",
     "TenantSpec",
     "TimeSource",
-    "type_of_kind",
 ]

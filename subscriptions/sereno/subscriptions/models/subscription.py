@@ -1,5 +1,6 @@
 """A subscription as declared: who wants to know, which agent to wake, with what and within which limits."""
 
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictFloat, StrictInt
@@ -16,7 +17,6 @@ from sereno.subscriptions.models.types import (
     LongText,
     Principal,
     ShortText,
-    parse_duration,
 )
 
 Misfire = Literal["skip", "latest", "all"]
@@ -35,9 +35,9 @@ class Delivery(Declared):
     priority: Annotated[StrictInt, Field(ge=-100, le=100)] = 0
     serial_by: AttributePath | None = None
     max_attempts: Annotated[StrictInt, Field(ge=1, le=1000)] = 5
-    lease: Duration = parse_duration("60s")
-    max_run: Duration = parse_duration("1h")
-    max_age: Duration = parse_duration("24h")
+    lease: Duration = timedelta(seconds=60)
+    max_run: Duration = timedelta(hours=1)
+    max_age: Duration = timedelta(hours=24)
 
 
 class SubscriptionSpec(Declared):

@@ -1,0 +1,110 @@
+"""What a well-formed declaration may still not say; looked for in plain data, so that it is reported with all else."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any
+
+from sereno.subscriptions.duration import parse_duration
+from sereno.subscriptions.expression import compile_expression
+from sereno.subscriptions.models import Kind
+from sereno.subscriptions.yaml_text import Path
+
+SHORTEST_INTERVAL = timedelta(minutes=1)
+_PLATFORM = "sereno.platform."
+
+Objection = tuple[Path, str]
+
+
+def of(kind: Kind, raw: Mapping[str, Any]) -> Iterator[Objection]:
+    """The objections to a document as it was written: path and sentence."""
+    if kind == "Tenant":
+        yield from _tenant(raw.get("metadata"))
+    elif kind == "Endpoint":
+        yield from _endpoint(raw.get("spec"))
+    elif kind == "Subscription":
+        yield from _subscription(raw.get("spec"))
+
+
+def _tenant(metadata: Any) -> Iterator[Objection]:
+    if isinstance(metadata, Mapping) and metadata.get("tenant") not in (None, metadata.get("name")):
+        yield ("metadata", "tenant"), "expected none: metadata.name names the tenant"
+
+
+def _endpoint(spec: Any) -> Iterator[Objection]:
+    if not isinstance(spec, Mapping):
+        return
+    if spec.get("scheme") == "hmac" and spec.get("header") is None:
+        yield ("spec", "header"), "required beside scheme: hmac, such as X-Signature-256"
+    if spec.get("scheme") == "github":
+        for name in ("header", "prefix", "encoding"):
+            if spec.get(name) is not None:
+                yield ("spec", name), "not allowed beside scheme: github, which fixes it"
+    secrets = spec.get("secrets")
+    if isinstance(secrets, list) and len(secrets) != len({str(secret) for secret in secrets}):
+        yield ("spec", "secrets"), "expected two different secrets"
+
+
+def _subscription(spec: Any) -> Iterator[Objection]:
+    if not isinstance(spec, Mapping):
+        return
+    yield from _filters(spec.get("filters"), ("spec", "filters"))
+    yield from _interval(_at(spec, "source", "time", "every"))
+    types = _at(spec, "source", "platform", "types")
+    for index, name in enumerate(types if isinstance(types, list) else ()):
+        if isinstance(name, str) and not name.startswith(_PLATFORM):
+            path = ("spec", "source", "platform", "types", index)
+            yield path, f"expected a type that begins with {_PLATFORM}, such as sereno.platform.run.finished"
+    yield from _order(spec)
+
+
+def _filters(filters: Any, path: Path) -> Iterator[Objection]:
+    for index, one in enumerate(filters if isinstance(filters, list) else ()):
+        yield from _filter(one, (*path, index))
+
+
+def _filter(one: Any, path: Path) -> Iterator[Objection]:
+    if not isinstance(one, Mapping):
+        return
+    source = one.get("cel")
+    if isinstance(source, str):
+        try:
+            compile_expression(source)
+        except ValueError as fault:
+            yield (*path, "cel"), str(fault)
+    yield from _filter(one.get("not"), (*path, "not"))
+    yield from _filters(one.get("all"), (*path, "all"))
+    yield from _filters(one.get("any"), (*path, "any"))
+
+
+def _interval(every: Any) -> Iterator[Objection]:
+    length = _duration(every)
+    if length is not None and timedelta() < length < SHORTEST_INTERVAL:
+        yield (
+            ("spec", "source", "time", "every"),
+            "expected at least 1m: nothing fires more than once a minute",
+        )
+
+
+def _order(spec: Mapping[str, Any]) -> Iterator[Objection]:
+    """Lengths that must not be longer than another."""
+    pairs = (
+        (("delivery", "lease"), ("delivery", "max_run")),
+        (("limits", "batch", "window"), ("limits", "batch", "max_wait")),
+    )
+    for shorter, longer in pairs:
+        least, most = _duration(_at(spec, *shorter)), _duration(_at(spec, *longer))
+        if least is not None and most is not None and least > most:
+            yield ("spec", *longer), f"expected at least as long as {'.'.join(shorter)}"
+
+
+def _duration(value: Any) -> timedelta | None:
+    try:
+        return parse_duration(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _at(value: Any, *path: str) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
