@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, RowMapping, Text, func, literal, select, t
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from sereno.control_plane.catalog.event import NewEvent, RecordedEvent
 from sereno.control_plane.store.tables import EVENT
 from sereno.control_plane.store.upcasters import CURRENT_VERSIONS, upcast
 
@@ -21,29 +22,6 @@ class StreamId:
 
     tenant: str
     stream: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewEvent:
-    """A domain event about to be recorded."""
-
-    type: str
-    data: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedEvent:
-    """A domain event as it stands in the store, its data lifted to the current version of its type."""
-
-    position: int
-    tenant: str
-    stream: str
-    version: int
-    type: str
-    data: Mapping[str, object]
-    actor: str
-    reason: str | None
-    recorded: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ CATALOG_OBJECT = Table(
     Column("name", Text, primary_key=True),
     Column("id", Uuid),
     Column("version", BigInteger),
+    Column("revision", BigInteger),
     Column("state", Text),
     Column("labels", Json),
     Column("spec", Json),

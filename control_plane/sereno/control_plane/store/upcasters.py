@@ -6,8 +6,9 @@ that lifts the data of the version before; the golden files in `tests/cases/even
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
-Data = Mapping[str, object]
+Data = Mapping[str, Any]
 Upcaster = Callable[[Data], Data]
 
 CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
@@ -24,6 +25,18 @@ CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
         "endpoint.revived": 1,
         "token.issued": 1,
         "token.revoked": 1,
+        "subscription.created": 1,
+        "subscription.submitted": 1,
+        "subscription.approved": 1,
+        "subscription.rejected": 1,
+        "subscription.activated": 1,
+        "subscription.paused": 1,
+        "subscription.resumed": 1,
+        "subscription.edited": 1,
+        "subscription.expired": 1,
+        "subscription.exhausted": 1,
+        "subscription.deleted": 1,
+        "subscription.revived": 1,
     }
 )
 

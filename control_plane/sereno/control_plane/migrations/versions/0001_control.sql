@@ -22,6 +22,7 @@ create table control.catalog_object (
     name         text        not null,
     id           uuid        not null,
     version      bigint      not null,
+    revision     bigint      not null,
     state        text        not null check (state in ('draft', 'pending_approval', 'active', 'paused', 'expired',
                                                        'exhausted', 'rejected', 'deleted')),
     labels       jsonb       not null,

@@ -1,0 +1,109 @@
+"""Apply and diff: documents in, one transaction or none, and what became of each object."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from sereno.control_plane.catalog.decider import fold
+from sereno.control_plane.catalog.item import Address
+from sereno.control_plane.catalog.plan import Intent, Known, Minted, Step, plan
+from sereno.control_plane.catalog.reference import address_of, references
+from sereno.control_plane.catalog.refusal import Refusals
+from sereno.control_plane.catalog.selector import Selector
+from sereno.control_plane.committing import commit
+from sereno.control_plane.minting import PathToken, new_id, path_token
+from sereno.control_plane.store import endpoint_tokens, heads, projection
+from sereno.control_plane.store.event_store import StreamId, read_streams
+from sereno.subscriptions.documents import Document, parse
+from sereno.subscriptions.faults import Faults
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is to be applied, by whom, and how."""
+
+    documents: str
+    actor: str
+    at: datetime
+    dry_run: bool = False
+    prune: Selector | None = None
+    revive: bool = False
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """Every object with its step, the path tokens of its endpoints, and the manifest versions that follow."""
+
+    steps: tuple[Step, ...]
+    tokens: Mapping[Address, str]
+    manifests: Mapping[str, int]
+
+
+async def apply(engine: AsyncEngine, request: Request) -> Applied | Faults | Refusals:
+    """Bring the catalog to what the documents say; a dry run answers the same and changes nothing."""
+    documents = parse(request.documents)
+    if isinstance(documents, Faults):
+        return documents
+    tenants = {document.tenant for document in documents}
+    async with engine.connect() as connection:
+        # The transaction is left without a commit whenever something stands against it.
+        await heads.lock(connection, tenants)
+        known = await _known(connection, documents, tenants, request.prune)
+        tokens = {address_of(document): path_token() for document in documents}
+        steps = plan(documents, known, _minted(documents, tokens, request.at), _intent(request))
+        if isinstance(steps, Faults | Refusals):
+            return steps
+        return await _carry_out(connection, steps, tokens, request)
+
+
+async def _carry_out(
+    connection: AsyncConnection,
+    steps: tuple[Step, ...],
+    tokens: Mapping[Address, PathToken],
+    request: Request,
+) -> Applied | Refusals:
+    refusal = await commit(
+        connection, steps, actor=request.actor, reason=request.reason, at=request.at, tokens=tokens
+    )
+    if refusal is not None:
+        return Refusals((refusal,))
+    endpoints = [step.after.address for step in steps if step.after.address.kind == "Endpoint"]
+    existing = [step.before.address for step in steps if step.before] if request.dry_run else endpoints
+    applied = Applied(
+        steps,
+        await endpoint_tokens.of(connection, [address for address in endpoints if address in existing]),
+        await heads.versions(connection, {step.after.address.tenant for step in steps}),
+    )
+    if not request.dry_run:
+        await connection.commit()
+    return applied
+
+
+async def _known(
+    connection: AsyncConnection, documents: Sequence[Document], tenants: set[str], prune: Selector | None
+) -> Known:
+    wanted = [address_of(document) for document in documents]
+    streams = {StreamId(address.tenant, address.stream): address for address in wanted}
+    events = await read_streams(connection, list(streams))
+    folded = (fold(address, events[stream]) for stream, address in streams.items())
+    referred = {target for document in documents for _, target in references(document)}
+    prunable = await projection.prunable(connection, tenants, prune) if prune else []
+    return Known(
+        items={item.address: item for item in folded if item is not None},
+        live=await projection.existing(connection, referred),
+        prunable=tuple(prunable),
+        dependents=await projection.dependents(connection, prunable),
+    )
+
+
+def _minted(
+    documents: Sequence[Document], tokens: Mapping[Address, PathToken], at: datetime
+) -> tuple[Minted, ...]:
+    return tuple(Minted(new_id(at), tokens[address_of(document)].sha256) for document in documents)
+
+
+def _intent(request: Request) -> Intent:
+    return Intent(request.actor, request.at, request.reason, request.revive)

@@ -1,0 +1,116 @@
+"""Decider of the objects that are simply declared: tenants, agents and endpoints.
+
+Their life: absent -> active -> deleted -> (only when asked to revive) active.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+from uuid import UUID
+
+from sereno.control_plane.catalog.event import NewEvent, RecordedEvent
+from sereno.control_plane.catalog.item import Address, Item
+from sereno.control_plane.catalog.refusal import Refusal
+from sereno.subscriptions.lifecycle import State
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """Make the object be as written; `id` and `token_sha256` are used only when it begins to exist."""
+
+    address: Address
+    spec: Mapping[str, object]
+    labels: Mapping[str, str]
+    id: UUID
+    token_sha256: str | None = None
+    expected_version: int | None = None
+    revive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Delete the object; its name stays taken and its history stays."""
+
+    address: Address
+
+
+class Precondition(Protocol):
+    """What every declaring command carries."""
+
+    @property
+    def address(self) -> Address: ...
+    @property
+    def expected_version(self) -> int | None: ...
+    @property
+    def revive(self) -> bool: ...
+
+
+def objection(item: Item | None, command: Precondition) -> Refusal | None:
+    """Whether the current state forbids a declaration: another version than written, or a tombstone."""
+    current = item.version if item else 0
+    if command.expected_version is not None and command.expected_version != current:
+        message = f"{command.address} has version {current}, not {command.expected_version} as metadata.version says"
+        return Refusal("version_conflict", message, current)
+    if item and not item.live and not command.revive:
+        message = f"{command.address} was deleted; its name yields only to 'apply --revive --reason WHY'"
+        return Refusal("deleted", message, current)
+    return None
+
+
+def decide(item: Item | None, command: Declare | Withdraw) -> tuple[NewEvent, ...] | Refusal:
+    """The events a command leads to; none when everything is already so."""
+    prefix = command.address.kind.lower()
+    if isinstance(command, Withdraw):
+        if item is None:
+            return Refusal("not_found", f"{command.address} does not exist")
+        return (NewEvent(f"{prefix}.deleted", {}),) if item.live else ()
+    refusal = objection(item, command)
+    if refusal is not None:
+        return refusal
+    written = {"spec": dict(command.spec), "labels": dict(command.labels)}
+    if item is None:
+        data = {"id": str(command.id), **written, "token_sha256": command.token_sha256}
+        return (NewEvent(f"{prefix}.declared", data),)
+    if not item.live:
+        return (NewEvent(f"{prefix}.revived", {**written, "token_sha256": command.token_sha256}),)
+    if item.spec == command.spec and item.labels == command.labels:
+        return ()
+    return (NewEvent(f"{prefix}.edited", written),)
+
+
+def evolve(item: Item | None, where: Address, event: RecordedEvent) -> Item:
+    """The object after the event."""
+    data = event.data
+    if item is None:
+        return born(where, event, State.ACTIVE)
+    moved = replace(item, revision=event.version, updated_at=event.recorded)
+    match event.type.partition(".")[2]:
+        case "deleted":
+            return replace(moved, state=State.DELETED, token_sha256=None)
+        case "revived":
+            token = data["token_sha256"]
+            return replace(rewritten(moved, data), state=State.ACTIVE, token_sha256=token)
+        case _:
+            return rewritten(moved, data)
+
+
+def born(where: Address, event: RecordedEvent, state: State) -> Item:
+    """The object after its first event, which holds its id and text."""
+    return Item(
+        address=where,
+        id=UUID(event.data["id"]),
+        version=1,
+        revision=event.version,
+        state=state,
+        labels=event.data["labels"],
+        spec=event.data["spec"],
+        token_sha256=event.data.get("token_sha256"),
+        created_by=event.actor,
+        created_at=event.recorded,
+        updated_at=event.recorded,
+    )
+
+
+def rewritten(item: Item, data: Mapping[str, Any]) -> Item:
+    """The object with the text of the event, which is its next version."""
+    return replace(item, spec=data["spec"], labels=data["labels"], version=item.version + 1)

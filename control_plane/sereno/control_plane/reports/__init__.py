@@ -1,0 +1,1 @@
+"""What the execution plane tells upwards, folded into what the catalog shows about a subscription."""

@@ -1,0 +1,133 @@
+"""The catalog as of now: one row an object, written in the transaction of the events it comes from."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, RowMapping, Text, func, literal, select, tuple_
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from sereno.control_plane.catalog.item import Address, Item, Kind
+from sereno.control_plane.catalog.selector import Selector
+from sereno.control_plane.store.tables import CATALOG_OBJECT as OBJECT
+from sereno.subscriptions.lifecycle import State
+
+_ROWS_A_STATEMENT = 1_000
+_KEYS = ("tenant_id", "kind", "name")
+_LIVE = OBJECT.c.state != State.DELETED.value
+_PRUNABLE = ("Subscription", "Endpoint", "Agent")
+
+
+async def save(connection: AsyncConnection, items: Sequence[Item]) -> None:
+    """Write the objects as they are now."""
+    for start in range(0, len(items), _ROWS_A_STATEMENT):
+        statement = insert(OBJECT).values([_row(item) for item in items[start : start + _ROWS_A_STATEMENT]])
+        fields = {c.name: statement.excluded[c.name] for c in OBJECT.columns if c.name not in _KEYS}
+        await connection.execute(statement.on_conflict_do_update(index_elements=_KEYS, set_=fields))
+
+
+def _row(item: Item) -> dict[str, Any]:
+    return {
+        "tenant_id": item.address.tenant,
+        "kind": item.address.kind,
+        "name": item.address.name,
+        "id": item.id,
+        "version": item.version,
+        "revision": item.revision,
+        "state": item.state.value,
+        "labels": dict(item.labels),
+        "spec": dict(item.spec),
+        "token_sha256": item.token_sha256,
+        "created_by": item.created_by,
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+    }
+
+
+def _item(row: RowMapping) -> Item:
+    return Item(
+        address=Address(row["tenant_id"], row["kind"], row["name"]),
+        id=row["id"],
+        version=row["version"],
+        revision=row["revision"],
+        state=State(row["state"]),
+        labels=row["labels"],
+        spec=row["spec"],
+        token_sha256=row["token_sha256"],
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+async def _items(connection: AsyncConnection, *conditions: ColumnElement[bool]) -> list[Item]:
+    statement = select(OBJECT).where(*conditions).order_by(OBJECT.c.tenant_id, OBJECT.c.kind, OBJECT.c.name)
+    return [_item(row) for row in (await connection.execute(statement)).mappings()]
+
+
+async def live(connection: AsyncConnection, tenant: str, *kinds: Kind) -> list[Item]:
+    """The objects of a tenant that exist, of these kinds or of all."""
+    of_kind = [OBJECT.c.kind.in_(kinds)] if kinds else []
+    return await _items(connection, OBJECT.c.tenant_id == tenant, _LIVE, *of_kind)
+
+
+async def one(connection: AsyncConnection, address: Address) -> Item | None:
+    """The object at an address, also when it was deleted."""
+    found = await _items(
+        connection,
+        OBJECT.c.tenant_id == address.tenant,
+        OBJECT.c.kind == address.kind,
+        OBJECT.c.name == address.name,
+    )
+    return found[0] if found else None
+
+
+async def existing(connection: AsyncConnection, addresses: Collection[Address]) -> frozenset[Address]:
+    """Those of the addresses at which an object lives."""
+    wanted = select(
+        func.unnest(literal([a.tenant for a in addresses], ARRAY(Text))),
+        func.unnest(literal([a.kind for a in addresses], ARRAY(Text))),
+        func.unnest(literal([a.name for a in addresses], ARRAY(Text))),
+    )
+    key = (OBJECT.c.tenant_id, OBJECT.c.kind, OBJECT.c.name)
+    rows = await connection.execute(select(*key).where(_LIVE, tuple_(*key).in_(wanted)))
+    return frozenset(Address(tenant, kind, name) for tenant, kind, name in rows)
+
+
+async def prunable(connection: AsyncConnection, tenants: Collection[str], selector: Selector) -> list[Item]:
+    """The objects of these tenants that exist and carry the label; tenants themselves are never pruned."""
+    label = OBJECT.c.labels.op("->>")(selector.key)
+    carries = label.is_not(None) if selector.value is None else label == selector.value
+    return await _items(
+        connection, OBJECT.c.tenant_id.in_(tenants), OBJECT.c.kind.in_(_PRUNABLE), _LIVE, carries
+    )
+
+
+async def dependents(connection: AsyncConnection, items: Sequence[Item]) -> dict[Address, frozenset[Address]]:
+    """For each agent and endpoint the subscriptions that refer to it and exist."""
+    agent = OBJECT.c.spec.op("->>")("agent")
+    endpoint = OBJECT.c.spec.op("#>>")(literal(["source", "webhook", "endpoint"], ARRAY(Text)))
+    found: dict[Address, frozenset[Address]] = {}
+    for item in items:
+        name, tenant = item.address.name, item.address.tenant
+        if item.address.kind in {"Agent", "Endpoint"}:
+            refers = agent == f"agent:{name}" if item.address.kind == "Agent" else endpoint == name
+            users = await _items(
+                connection, OBJECT.c.tenant_id == tenant, OBJECT.c.kind == "Subscription", _LIVE, refers
+            )
+            found[item.address] = frozenset(user.address for user in users)
+    return found
+
+
+async def credentials(connection: AsyncConnection) -> list[Item]:
+    """Every token that is valid."""
+    return await _items(connection, OBJECT.c.kind == "Token", _LIVE)
+
+
+async def counted(connection: AsyncConnection, tenant: str) -> tuple[int, int]:
+    """How many objects of a tenant exist, and how many characters their kinds and names have together."""
+    statement = select(
+        func.count(), func.coalesce(func.sum(func.length(OBJECT.c.kind) + func.length(OBJECT.c.name)), 0)
+    ).where(OBJECT.c.tenant_id == tenant, _LIVE)
+    count, characters = (await connection.execute(statement)).one()
+    return count, characters
