@@ -59,7 +59,9 @@ def _statement(schema: str, name: str) -> str:
 
 
 async def append(
-    connection: "asyncpg.Connection[asyncpg.Record]", schema: str, items: Sequence[Outgoing]
+    connection: "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]",
+    schema: str,
+    items: Sequence[Outgoing],
 ) -> None:
     """Write the items in the caller's transaction, in order, with one statement."""
     if items:
