@@ -1,0 +1,77 @@
+"""Arrivals: the events of ingress messages, each parsed once, with the subscriptions that they concern."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sereno.envelope.decode import loads_envelope
+from sereno.envelope.envelope import Envelope, EnvelopeFault
+from sereno.execution_plane.guards.ledger import BodyKey
+from sereno.execution_plane.outside import BODY_SHA256
+from sereno.execution_plane.pipeline.matcher import Index, Match
+from sereno.mailbox.engine.bus import token
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """One message of the ingress stream as it came: the bytes of a CloudEvents batch, the tenant as in its subject."""
+
+    tenant: str
+    sequence: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One event of the ingress: its envelope, the same as flat JSON, and which subscriptions it concerns."""
+
+    envelope: Envelope
+    attributes: Mapping[str, Any]
+    matches: Sequence[Match]
+    sequence: int
+
+    @property
+    def body_key(self) -> BodyKey | None:
+        """Under which key its signed body counts once per endpoint; None when its scheme dates what it signs."""
+        sha256 = self.envelope.outside.get(BODY_SHA256)
+        if not isinstance(sha256, str):
+            return None
+        return self.envelope.tenantid, self.envelope.origin.removeprefix("webhook/"), sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Bytes of the ingress that cannot be decided, and why."""
+
+    tenant: str
+    sequence: int
+    content: bytes
+    error: str
+    receiptid: str | None = None
+
+
+def read(payload: Payload, index: Index) -> tuple[list[Arrival], list[Unreadable]]:
+    """The events of a payload that can be read, in order, and those that cannot."""
+    try:
+        documents = orjson.loads(payload.content)
+    except orjson.JSONDecodeError as fault:
+        return [], [Unreadable(payload.tenant, payload.sequence, payload.content, f"not JSON: {fault}")]
+    if not isinstance(documents, list):
+        return [], [Unreadable(payload.tenant, payload.sequence, payload.content, "not a JSON array")]
+    arrivals, unreadable = [], []
+    for document in documents:
+        try:
+            arrivals.append(_arrival(document, payload, index))
+        except EnvelopeFault as fault:
+            content = orjson.dumps(document)
+            unreadable.append(Unreadable(payload.tenant, payload.sequence, content, str(fault)))
+    return arrivals, unreadable
+
+
+def _arrival(document: Any, payload: Payload, index: Index) -> Arrival:
+    envelope = loads_envelope(document)
+    if token(envelope.tenantid) != payload.tenant:
+        raise EnvelopeFault(f"an envelope of another tenant than its subject's: {envelope.tenantid!r}")
+    return Arrival(envelope, document, index.match(envelope, document), payload.sequence)

@@ -1,0 +1,180 @@
+"""The consumer: pulls batches from the ingress stream and acknowledges each after its decisions are committed."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+
+import asyncpg
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as NatsTimeoutError
+from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig
+
+from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.pipeline import quarantine, store
+from sereno.execution_plane.pipeline.arrival import Arrival, Payload, Unreadable, read
+from sereno.execution_plane.pipeline.delivery import Delivered, deliver
+from sereno.execution_plane.pipeline.directory import Directory
+from sereno.execution_plane.pipeline.round import Decided
+from sereno.mailbox.engine import faults
+from sereno.mailbox.engine.bus import INGRESS
+from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
+from sereno.mailbox.wake import Wake, mailboxes
+
+DURABLE = "pipeline"
+FETCH_MESSAGES = 4
+ACK_WAIT_SECONDS = 60.0
+MAX_ACK_PENDING = 64
+_FETCH_SECONDS = 1.0
+_RETRY_SECONDS = 0.5
+_IN_PROGRESS_SECONDS = 20.0
+_log = logger("pipeline")
+
+
+class Consumer:
+    """One replica of the pipeline. Several may run: the durable shares the stream, row locks order the decisions."""
+
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", nats: Client, catalog: Catalog) -> None:
+        self._pool = pool
+        self._jetstream = nats.jetstream()
+        self._wake = Wake(nats)
+        self._directory = Directory(catalog)
+        self._meters = Meters()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Consume until `stop` is set; while an engine is away nothing is acknowledged and it is tried again."""
+        while not stop.is_set():
+            try:
+                subscription = await self._subscribe()
+                while not stop.is_set():
+                    await self._step(subscription)
+            except (OSError, TimeoutError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+                _log.warning("pipeline_retry", error=f"{type(fault).__name__}: {fault}")
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
+
+    async def _subscribe(self) -> JetStreamContext.PullSubscription:
+        config = ConsumerConfig(
+            durable_name=DURABLE,
+            ack_policy=AckPolicy.EXPLICIT,
+            ack_wait=ACK_WAIT_SECONDS,
+            max_ack_pending=MAX_ACK_PENDING,
+            max_deliver=-1,
+        )
+        await self._jetstream.add_consumer(INGRESS, config)
+        return await self._jetstream.pull_subscribe_bind(consumer=DURABLE, stream=INGRESS)
+
+    async def _step(self, subscription: JetStreamContext.PullSubscription) -> None:
+        try:
+            messages = await subscription.fetch(FETCH_MESSAGES, timeout=_FETCH_SECONDS)
+        except (NatsTimeoutError, TimeoutError):
+            return
+        try:
+            async with _in_progress(messages):
+                await self._settle(messages)
+        except BaseException:
+            # Nothing of them is lost: what was committed is recognised when it comes again.
+            await _give_back(messages)
+            raise
+
+    async def _settle(self, messages: Sequence[Msg]) -> None:
+        started = asyncio.get_running_loop().time()
+        arrivals, unreadable = self._read(messages)
+        with tracer().start_as_current_span("pipeline.batch"):
+            delivered = await self._deliver(arrivals)
+            await self._put_away(unreadable)
+        faults.point("pipeline.after_commit")
+        for message in messages:
+            await message.ack()
+        faults.point("pipeline.after_ack")
+        await self._wake.publish(mailboxes(m for part in delivered for m in part.messages))
+        seconds = asyncio.get_running_loop().time() - started
+        self._meters.count([item for part in delivered for item in part.decided], seconds)
+
+    def _read(self, messages: Sequence[Msg]) -> tuple[list[Arrival], list[Unreadable]]:
+        arrivals: list[Arrival] = []
+        unreadable: list[Unreadable] = []
+        for message in messages:
+            tenant = message.subject.rpartition(".")[2]
+            payload = Payload(tenant, message.metadata.sequence.stream, message.data)
+            good, bad = read(payload, self._directory.index)
+            arrivals += good
+            unreadable += bad
+        return arrivals, unreadable
+
+    async def _deliver(self, arrivals: Sequence[Arrival]) -> list[Delivered]:
+        """Deliver in one transaction; when the data of one event is at fault, in as few as set it apart."""
+        if not arrivals:
+            return []
+        try:
+            async with self._pool.acquire() as conn, conn.transaction():
+                return [await deliver(conn, arrivals, self._directory.policy_valid_until())]
+        except Exception as fault:
+            if not quarantine.is_fault_of_data(fault):
+                raise
+            if len(arrivals) == 1:
+                await self._quarantine(arrivals[0], fault)
+                return []
+        middle = len(arrivals) // 2
+        return await self._deliver(arrivals[:middle]) + await self._deliver(arrivals[middle:])
+
+    async def _quarantine(self, arrival: Arrival, fault: Exception) -> None:
+        _log.error("event_undecidable", receipt=arrival.envelope.receiptid, error=type(fault).__name__)
+        async with self._pool.acquire() as conn, conn.transaction():
+            await quarantine.put_away(conn, arrival, fault)
+
+    async def _put_away(self, unreadable: Sequence[Unreadable]) -> None:
+        for item in unreadable:
+            _log.error("event_unreadable", tenant=item.tenant, sequence=item.sequence, error=item.error)
+            async with self._pool.acquire() as conn:
+                await store.write_quarantine(conn, item)
+
+
+class Meters:
+    """What the pipeline measures: decisions by outcome and guard, the delay since receipt, the time of a batch."""
+
+    def __init__(self) -> None:
+        self._decisions = counter("sereno.decisions")
+        self._deposits = counter("sereno.mailbox.deposits")
+        self._lag = histogram("sereno.ingress.lag")
+        self._duration = histogram("sereno.pipeline.duration")
+
+    def count(self, decided: Sequence[Decided], seconds: float) -> None:
+        """Count one settled batch, which took so many seconds."""
+        self._duration.record(seconds)
+        now = datetime.now(UTC)
+        for item in decided:
+            self._lag.record((now - item.arrival.envelope.recordedtime).total_seconds())
+            for passage in item.passages:
+                self._decisions.add(1, {"outcome": str(passage.outcome), "guard": str(passage.guard)})
+                if passage.message is not None:
+                    self._deposits.add(1)
+
+
+@contextlib.asynccontextmanager
+async def _in_progress(messages: Sequence[Msg]) -> AsyncIterator[None]:
+    """Tells the stream again and again, while the body runs, that these are being worked on."""
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(_IN_PROGRESS_SECONDS)
+            for message in messages:
+                await message.in_progress()
+
+    task = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError, NatsError):
+            await task
+
+
+async def _give_back(messages: Sequence[Msg]) -> None:
+    """Let the stream hand these out again at once instead of after the whole waiting time."""
+    for message in messages:
+        with contextlib.suppress(NatsError):
+            await message.nak()

@@ -1,0 +1,114 @@
+"""The matcher: which subscriptions an event concerns, found by tenant and origin first, then by their filters."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sereno.envelope.envelope import Envelope
+from sereno.execution_plane.guards.subscription import Subscription
+from sereno.subscriptions.filters import Attributes, FilterFault
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A subscription that an event concerns; `fault` says why a filter of it could not be evaluated."""
+
+    subscription: Subscription
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why a subscription is not concerned: its source, its types or the filter that said no."""
+
+    part: Literal["source", "types", "filter"]
+    expected: str
+    found: str
+
+
+class Index:
+    """Subscriptions by tenant and origin; the cost of an event is that of those which listen to its origin."""
+
+    def __init__(self, subscriptions: Iterable[Subscription] = ()) -> None:
+        self._by_tenant: dict[str, dict[str, tuple[Subscription, ...]]] = {}
+        by_tenant: dict[str, list[Subscription]] = {}
+        for subscription in subscriptions:
+            by_tenant.setdefault(subscription.tenant, []).append(subscription)
+        for tenant, own in by_tenant.items():
+            self.replace(tenant, own)
+
+    def replace(self, tenant: str, subscriptions: Iterable[Subscription]) -> None:
+        """Make these all the subscriptions of the tenant."""
+        by_origin: dict[str, list[Subscription]] = {}
+        for subscription in sorted(subscriptions, key=lambda s: s.name):
+            by_origin.setdefault(subscription.origin, []).append(subscription)
+        self._by_tenant[tenant] = {origin: tuple(listening) for origin, listening in by_origin.items()}
+
+    def of_tenant(self, tenant: str) -> list[Subscription]:
+        """All subscriptions of the tenant, by name."""
+        listening = self._by_tenant.get(tenant, {}).values()
+        return sorted((s for group in listening for s in group), key=lambda s: s.name)
+
+    def candidates(self, envelope: Envelope) -> Sequence[Subscription]:
+        """Those of the event's tenant that listen to its origin, by name; filters not yet asked."""
+        return self._by_tenant.get(envelope.tenantid, {}).get(envelope.origin, ())
+
+    def match(self, envelope: Envelope, attributes: Mapping[str, Any]) -> list[Match]:
+        """Those whose types and filters hold, and those of which a filter could not be evaluated, by name.
+
+        `attributes` is the envelope as flat CloudEvents JSON.
+        """
+        candidates = self.candidates(envelope)
+        if not candidates:
+            return []
+        found, event = [], Attributes(attributes)
+        for subscription in candidates:
+            try:
+                if _holds(subscription, envelope.type, event):
+                    found.append(Match(subscription))
+            except FilterFault as fault:
+                found.append(Match(subscription, str(fault)))
+        return found
+
+
+def _holds(subscription: Subscription, event_type: str, event: Attributes) -> bool:
+    if subscription.types is not None and event_type not in subscription.types:
+        return False
+    return all(predicate(event) for _, predicate in subscription.filters)
+
+
+def miss(subscription: Subscription, envelope: Envelope, attributes: Mapping[str, Any]) -> Miss | None:
+    """Why the event does not concern the subscription; None when it does. Raises FilterFault like the filters."""
+    if envelope.origin != subscription.origin:
+        return Miss("source", subscription.origin, envelope.origin)
+    if subscription.types is not None and envelope.type not in subscription.types:
+        return Miss("types", ", ".join(sorted(subscription.types)), envelope.type)
+    event = Attributes(attributes)
+    for text, predicate in subscription.filters:
+        if not predicate(event):
+            return Miss("filter", text, _found(text, event))
+    return None
+
+
+def _found(text: str, attributes: Attributes) -> str:
+    """What the event holds of the attributes that the filter names, `data` only as far as a plain path goes."""
+    named = [
+        f"{path} = {value!r}"
+        for path, value in _values(attributes)
+        if re.search(rf"\b{re.escape(path)}\b", text)
+    ]
+    return ", ".join(named) or "none of the values it names"
+
+
+def _values(attributes: Attributes) -> Iterator[tuple[str, object]]:
+    for name, value in attributes.items():
+        if name != "data":
+            yield name, value
+    pending: list[tuple[str, object]] = [("data", attributes.get("data"))]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, Mapping):
+            pending.extend((f"{path}.{key}", below) for key, below in value.items())
+        elif value is None or isinstance(value, str | int | float | bool):
+            yield path, value

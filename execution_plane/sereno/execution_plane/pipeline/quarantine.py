@@ -1,0 +1,66 @@
+"""The quarantine: where an event goes that cannot be decided for a reason of its data, so that the others can."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import asyncpg
+import orjson
+
+from sereno.execution_plane.guards.passage import GuardState, Passage, Reading
+from sereno.execution_plane.pipeline import store
+from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
+from sereno.execution_plane.pipeline.round import Decided
+from sereno.mailbox.connection import AnyConnection
+
+_DATA_FAULTS = (
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.ProgramLimitExceededError,
+    asyncpg.UntranslatableCharacterError,
+)
+_ENGINE_FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+_KEPT = (
+    "specversion",
+    "id",
+    "source",
+    "type",
+    "time",
+    "receiptid",
+    "tenantid",
+    "origin",
+    "recordedtime",
+    "dedupkey",
+)
+
+
+def is_fault_of_data(fault: Exception) -> bool:
+    """Whether trying the same events again would fail the same way; a fault of an engine passes."""
+    return isinstance(fault, _DATA_FAULTS) or not isinstance(fault, _ENGINE_FAULTS)
+
+
+async def put_away(conn: AnyConnection, arrival: Arrival, fault: Exception) -> None:
+    """Keep the bytes, and store an `error` for every subscription that the event concerned."""
+    error = _storable(f"{type(fault).__name__}: {fault}")
+    at = await store.database_clock(conn)
+    envelope = arrival.envelope
+    clock = Reading(envelope.recordedtime, at)
+    passages = [
+        Passage(envelope, match.subscription, clock, GuardState()).fails("undecidable", error)
+        for match in arrival.matches
+    ]
+    kept = Arrival(envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
+    await store.write_receipts(conn, [Decided(kept, passages, None)], at)
+    await store.write_verdicts(conn, passages, at)
+    await store.write_due_instants(conn, passages)
+    content = orjson.dumps(arrival.attributes)
+    unreadable = Unreadable(envelope.tenantid, arrival.sequence, content, error, envelope.receiptid)
+    await store.write_quarantine(conn, unreadable)
+
+
+def _kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _storable(str(attributes[name])) for name in _KEPT if name in attributes}
+
+
+def _storable(text: str) -> str:
+    # PostgreSQL has no NUL in text.
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -1,0 +1,234 @@
+"""The store: loads what a round needs and writes what it decided, each kind of row with one statement."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from sereno.execution_plane.guards.dedup import BODY_WINDOW, remembers
+from sereno.execution_plane.guards.ledger import (
+    Body,
+    BodyKey,
+    Ledger,
+    Memory,
+    OccurrenceKey,
+    SubscriptionKey,
+    occurrence_key,
+)
+from sereno.execution_plane.guards.passage import Ancestor, Occurrence, Passage
+from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
+from sereno.execution_plane.pipeline.round import Decided, cause_ids
+from sereno.mailbox.connection import AnyConnection
+from sereno.mailbox.engine import queries
+
+_SQL = queries.load("sereno.execution_plane.pipeline", "store.sql")
+
+Row = tuple[Any, ...]
+
+
+def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
+    """Rows as one array a column, as `unnest` takes them."""
+    turned = [list(column) for column in zip(*rows, strict=True)]
+    return turned or [[] for _ in range(width)]
+
+
+def _json(value: object) -> str:
+    # The driver would take a list inside an array for one more dimension.
+    return orjson.dumps(value).decode()
+
+
+async def lock_state(conn: AnyConnection, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, Memory]:
+    """What each subscription remembers, its row locked until the transaction ends; rows are made where missing."""
+    if not keys:
+        return {}
+    columns = _columns(sorted(keys), 2)
+    rows = await conn.fetch(_SQL["lock_state"], *columns)
+    if len(rows) < len(keys):
+        await conn.execute(_SQL["create_state"], *columns)
+        rows = await conn.fetch(_SQL["lock_state"], *columns)
+    return {
+        (row["tenant_id"], row["subscription"]): Memory(
+            row["last_recorded"], row["last_delivered_at"], row["deliveries"]
+        )
+        for row in rows
+    }
+
+
+async def decided_receipts(conn: AnyConnection, arrivals: Sequence[Arrival]) -> set[str]:
+    """The receipts among these that a committed round decided already."""
+    keys = [(a.envelope.tenantid, UUID(a.envelope.receiptid)) for a in arrivals]
+    rows = await conn.fetch(_SQL["decided_receipts"], *_columns(keys, 2))
+    return {str(row["receiptid"]) for row in rows}
+
+
+async def take_bodies(conn: AnyConnection, arrivals: Sequence[Arrival]) -> dict[BodyKey, str]:
+    """Lock the row of each signed body, making it where it is new; the receipt that would own it, by key."""
+    first: dict[BodyKey, Arrival] = {}
+    for arrival in arrivals:
+        if arrival.body_key is not None:
+            first.setdefault(arrival.body_key, arrival)
+    if first:
+        rows = [
+            (*key, UUID(a.envelope.receiptid), a.envelope.recordedtime, a.envelope.recordedtime + BODY_WINDOW)
+            for key, a in first.items()
+        ]
+        await conn.execute(_SQL["take_bodies"], *_columns(rows, 6), BODY_WINDOW)
+    return {key: arrival.envelope.receiptid for key, arrival in first.items()}
+
+
+async def load_bodies(conn: AnyConnection, taken: Mapping[BodyKey, str]) -> dict[BodyKey, Body]:
+    """The bodies that an earlier round had seen, and what became of each by subscription."""
+    if not taken:
+        return {}
+    became: dict[BodyKey, dict[str, tuple[str, UUID | None]]] = {}
+    owner: dict[BodyKey, tuple[str, datetime]] = {}
+    for row in await conn.fetch(_SQL["bodies"], *_columns(taken, 3)):
+        key = (row["tenant_id"], row["endpoint"], row["sha256"])
+        receiptid = str(row["receiptid"])
+        if receiptid == taken[key]:
+            continue
+        owner[key] = (receiptid, row["expires_at"])
+        outcomes = became.setdefault(key, {})
+        if row["subscription"] is not None:
+            outcomes[row["subscription"]] = (row["outcome"], row["message_id"])
+    return {key: Body(*owned, became[key]) for key, owned in owner.items()}
+
+
+async def load_occurrences(
+    conn: AnyConnection, arrivals: Sequence[Arrival]
+) -> dict[OccurrenceKey, Occurrence]:
+    """The dedup rows that bear on these arrivals."""
+    keys = {occurrence_key(a.envelope, match.subscription) for a in arrivals for match in a.matches}
+    if not keys:
+        return {}
+    rows = await conn.fetch(_SQL["occurrences"], *_columns(keys, 4))
+    return {
+        (row["tenant_id"], row["origin"], row["subscription"], row["dedupkey"]): Occurrence(
+            str(row["receiptid"]), row["outcome"], row["message_id"], row["expires_at"]
+        )
+        for row in rows
+    }
+
+
+async def load_causes(
+    conn: AnyConnection, arrivals: Sequence[Arrival]
+) -> dict[tuple[str, str], tuple[Ancestor, ...]]:
+    """The lineage of each message that caused one of these arrivals, that message included."""
+    keys = cause_ids(arrivals)
+    if not keys:
+        return {}
+    rows = await conn.fetch(_SQL["causes"], *_columns(keys, 2))
+    return {
+        (row["tenant_id"], str(row["id"])): (
+            *(Ancestor(item["message"], item["agent"]) for item in row["lineage"]),
+            Ancestor(str(row["id"]), row["agent"]),
+        )
+        for row in rows
+    }
+
+
+async def database_clock(conn: AnyConnection) -> datetime:
+    """The database's clock, read once for a round."""
+    reading: datetime = await conn.fetchval(_SQL["clock"])
+    return reading
+
+
+async def write_receipts(conn: AnyConnection, decided: Sequence[Decided], at: datetime) -> None:
+    """Store every envelope as it was received, also those that concern nobody."""
+    await conn.execute(_SQL["write_receipts"], *_columns(map(_receipt_row, decided), 9), at)
+
+
+def _receipt_row(item: Decided) -> Row:
+    envelope, key = item.arrival.envelope, item.arrival.body_key
+    return (
+        envelope.tenantid,
+        UUID(envelope.receiptid),
+        envelope.origin,
+        envelope.type,
+        envelope.recordedtime,
+        _json(item.arrival.attributes),
+        _json(envelope.outside),
+        None if key is None else key[2],
+        None if item.duplicate_of is None else UUID(item.duplicate_of),
+    )
+
+
+async def write_verdicts(conn: AnyConnection, passages: Sequence[Passage], at: datetime) -> None:
+    """Store what every guard said of every passage."""
+    if passages:
+        await conn.execute(_SQL["write_verdicts"], *_columns(map(_verdict_row, passages), 11), at)
+
+
+def _verdict_row(passage: Passage) -> Row:
+    return (
+        passage.envelope.tenantid,
+        UUID(passage.envelope.receiptid),
+        passage.subscription.name,
+        passage.subscription.version,
+        passage.outcome,
+        passage.guard,
+        passage.reason,
+        _json(passage.verdicts),
+        _json(passage.numbers),
+        passage.message,
+        passage.clock.recorded,
+    )
+
+
+async def write_occurrences(conn: AnyConnection, passages: Sequence[Passage], ledger: Ledger) -> None:
+    """Store the dedup keys that these outcomes take."""
+    taken = {occurrence_key(p.envelope, p.subscription) for p in passages if remembers(p)}
+    rows = []
+    for key in taken:
+        kept = ledger.occurrences[key]
+        rows.append((*key, UUID(kept.receiptid), kept.outcome, kept.message, kept.expires_at))
+    if rows:
+        await conn.execute(_SQL["write_occurrences"], *_columns(rows, 8))
+
+
+async def settle_bodies(conn: AnyConnection, taken: Mapping[BodyKey, str], ledger: Ledger) -> None:
+    """Give back the row of a body that the ledger did not keep, and pass on one that a later receipt took."""
+    gone = [key for key in taken if key not in ledger.bodies]
+    if gone:
+        await conn.execute(_SQL["forget_bodies"], *_columns([(*k, UUID(taken[k])) for k in gone], 4))
+    passed_on = [
+        (*key, UUID(ledger.bodies[key].receiptid), ledger.bodies[key].expires_at)
+        for key in taken
+        if key in ledger.bodies
+    ]
+    if passed_on:
+        await conn.execute(_SQL["own_bodies"], *_columns(passed_on, 5))
+
+
+async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Memory]) -> None:
+    """Store what each subscription remembers now."""
+    rows = [(*key, m.last_recorded, m.last_delivered, m.deliveries) for key, m in sorted(memories.items())]
+    if rows:
+        await conn.execute(_SQL["write_state"], *_columns(rows, 5))
+
+
+async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -> None:
+    """Store in each due instant what became of it."""
+    rows = [
+        (p.envelope.tenantid, UUID(p.envelope.receiptid), p.outcome, p.reason)
+        for p in passages
+        if p.envelope.origin.startswith("time/")
+    ]
+    if rows:
+        await conn.execute(_SQL["write_due_instants"], *_columns(rows, 4))
+
+
+async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
+    """Keep the bytes of what cannot be decided, once."""
+    await conn.execute(
+        _SQL["write_quarantine"],
+        unreadable.tenant,
+        sha256(unreadable.content).hexdigest(),
+        None if unreadable.receiptid is None else UUID(unreadable.receiptid),
+        unreadable.content,
+        unreadable.error,
+        unreadable.sequence,
+    )
