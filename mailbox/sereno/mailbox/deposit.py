@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from asyncpg import Connection, Record
-from asyncpg.pool import PoolConnectionProxy
+import orjson
 
+from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.mailbox.message import Message
 
 _SQL = queries.load("sereno.mailbox", "deposit.sql")
-
-AnyConnection = Connection[Record] | PoolConnectionProxy[Record]
-"""A connection of its own, or one borrowed from a pool."""
 
 
 async def deposit(conn: AnyConnection, messages: Sequence[Message]) -> None:
@@ -28,6 +25,11 @@ def _columns(messages: Sequence[Message]) -> tuple[list[Any], ...]:
     return tuple(list(column) for column in zip(*map(_row, messages), strict=True))
 
 
+def _json(value: object) -> str:
+    # As text: in an array of jsonb the driver would take a list for one more dimension.
+    return orjson.dumps(value).decode()
+
+
 def _row(message: Message) -> tuple[Any, ...]:
     return (
         message.tenant,
@@ -36,7 +38,7 @@ def _row(message: Message) -> tuple[Any, ...]:
         message.subscription.name,
         message.subscription.version,
         message.instruction,
-        list(message.envelopes),
+        _json(list(message.envelopes)),
         message.priority,
         message.ready_at,
         message.serial_key,
@@ -44,6 +46,6 @@ def _row(message: Message) -> tuple[Any, ...]:
         message.lease_seconds,
         message.max_run_seconds,
         message.max_age_seconds,
-        list(message.lineage),
-        dict(message.context),
+        _json(list(message.lineage)),
+        _json(dict(message.context)),
     )

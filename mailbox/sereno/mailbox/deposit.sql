@@ -5,9 +5,9 @@ with clock as materialized (
     select clock_timestamp() as at
 ), item as materialized (
     select * from unnest(
-        $1::text[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::jsonb[], $8::integer[],
+        $1::text[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::integer[],
         $9::timestamptz[], $10::text[], $11::integer[], $12::double precision[], $13::double precision[],
-        $14::double precision[], $15::jsonb[], $16::jsonb[]
+        $14::double precision[], $15::text[], $16::text[]
     ) as i (
         tenant_id, id, agent, subscription, subscription_version, instruction, envelopes, priority,
         ready_at, serial_key, max_attempts, lease_seconds, max_run_seconds,
@@ -20,10 +20,10 @@ with clock as materialized (
         lineage, context, deposited_at
     )
     select
-        tenant_id, id, agent, subscription, subscription_version, instruction, envelopes, priority,
+        tenant_id, id, agent, subscription, subscription_version, instruction, envelopes::jsonb, priority,
         (extract(epoch from coalesce(ready_at, clock.at)) * 1000000)::bigint - priority * 60000000::bigint,
         coalesce(ready_at, clock.at), serial_key, max_attempts, lease_seconds, max_run_seconds,
-        max_age_seconds, lineage, context, clock.at
+        max_age_seconds, lineage::jsonb, context::jsonb, clock.at
     from item, clock
     order by tenant_id, id
     on conflict (tenant_id, id) do nothing

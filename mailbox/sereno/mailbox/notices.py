@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sereno.mailbox.deposit import AnyConnection
+from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 
 _SQL = queries.load("sereno.mailbox", "notices.sql")

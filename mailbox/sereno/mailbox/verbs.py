@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from asyncpg import Pool, Record
+import orjson
+from asyncpg import Record
 
 from sereno.mailbox import dead_letter, notices
 from sereno.mailbox.backoff import MAXIMUM_SECONDS, MINIMUM_SECONDS
+from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries, telemetry
 from sereno.mailbox.lease_items import (
     AckItem,
@@ -41,7 +43,7 @@ class Mailbox:
     """Claims, and the verbs of a lease, over one pool. Times are the database's."""
 
     def __init__(
-        self, pool: Pool[Record], *, wake: Wake | None = None, poll_seconds: float = POLL_SECONDS
+        self, pool: AnyPool, *, wake: Wake | None = None, poll_seconds: float = POLL_SECONDS
     ) -> None:
         self.pool = pool
         self.wake = wake or Wake(None)
@@ -65,7 +67,10 @@ class Mailbox:
         one statement runs per poll interval, or at a hint. Raises ValueError naming the argument.
         """
         _expect(1 <= max <= MAX_BATCH, f"max: expected 1 to {MAX_BATCH}, got {max}")
-        _expect(lease_seconds is None or lease_seconds > 0, f"lease_seconds: expected more than 0, got {lease_seconds}")
+        _expect(
+            lease_seconds is None or lease_seconds > 0,
+            f"lease_seconds: expected more than 0, got {lease_seconds}",
+        )
         _expect(wait_seconds >= 0, f"wait_seconds: expected 0 or more, got {wait_seconds}")
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_seconds
@@ -91,13 +96,16 @@ class Mailbox:
 
     async def renew(self, items: Sequence[RenewItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Prolong leases by the time they were granted for; `cancelled` ends the lease."""
-        progress = [item.progress for item in items]
+        progress: list[Any] = [_json(item.progress) for item in items]
         return await self._answer("renew", [item.token for item in items], [progress], principal)
 
     async def ack(self, items: Sequence[AckItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Close work as done. A repeated acknowledgement answers `stale` with state `acked`."""
-        results, usages = [item.result for item in items], [item.usage for item in items]
-        return await self._answer("ack", [item.token for item in items], [results, usages], principal)
+        columns: list[list[Any]] = [
+            [_json(item.result) for item in items],
+            [_json(item.usage) for item in items],
+        ]
+        return await self._answer("ack", [item.token for item in items], columns, principal)
 
     async def release(self, items: Sequence[ReleaseItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Give work back; the answer's state is `ready`, or `dead` when that was the last attempt."""
@@ -142,7 +150,7 @@ class Mailbox:
             rows = await conn.fetch(
                 _SQL["release_batch"], tokens, *columns, *reach.filter, reach.name, *bounds
             )
-            await notices.record(conn, dead_letter.notices(rows))
+            await notices.record(conn, dead_letter.notices(map(dict, rows)))
         await self.wake.publish({(row["tenant_id"], row["agent"]) for row in rows if row["due"]})
         return {row["token"]: _to_answer(row) for row in rows}
 
@@ -182,6 +190,11 @@ def _expect_tokens(tokens: Sequence[int]) -> None:
         _expect(0 < token < 1 << 63, f"{where}: expected a token as a claim gave it, got {token}")
         _expect(token not in seen, f"{where}: {token} stands twice in one call")
         seen.add(token)
+
+
+def _json(value: object) -> str | None:
+    # As text: in an array of jsonb the driver would take a list for one more dimension.
+    return None if value is None else orjson.dumps(value).decode()
 
 
 def _expect(holds: bool, message: str) -> None:

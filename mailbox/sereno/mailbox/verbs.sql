@@ -70,8 +70,8 @@ order by l.order_key, l.seq
 with clock as materialized (
     select clock_timestamp() as at
 ), live as materialized (
-    select w.tenant_id, w.id, w.token, w.cancel, w.cancel_to, i.progress
-    from unnest($1::bigint[], $2::jsonb[]) as i (token, progress)
+    select w.tenant_id, w.id, w.token, w.cancel, w.cancel_to, i.progress::jsonb as progress
+    from unnest($1::bigint[], $2::text[]) as i (token, progress)
     join mailbox.work w on w.token = i.token and w.state = 'leased'
     where w.leased_until > (select at from clock)
         and ($3::text is null or w.tenant_id = $3) and ($4::text[] is null or w.agent = any($4))
@@ -133,8 +133,8 @@ select token, 'cancelled', null, 'dead' from removed
 with clock as materialized (
     select clock_timestamp() as at
 ), live as materialized (
-    select w.tenant_id, w.id, w.token, i.result, i.usage
-    from unnest($1::bigint[], $2::jsonb[], $3::jsonb[]) as i (token, result, usage)
+    select w.tenant_id, w.id, w.token, i.result::jsonb as result, i.usage::jsonb as usage
+    from unnest($1::bigint[], $2::text[], $3::text[]) as i (token, result, usage)
     join mailbox.work w on w.token = i.token and w.state = 'leased'
     where w.leased_until > (select at from clock)
         and ($4::text is null or w.tenant_id = $4) and ($5::text[] is null or w.agent = any($5))

@@ -55,7 +55,7 @@ create table mailbox.work (
     due boolean not null,
     ready_at timestamptz not null,
     held_by text[] not null default '{}',
-    held_since timestamptz,
+    still_since timestamptz,
     attempts integer not null default 0,
     max_attempts integer not null,
     lease_seconds double precision not null,
@@ -81,7 +81,7 @@ create table mailbox.work (
             and leased_until <= hard_deadline and give_up_at is not null)
     ),
     constraint work_cancel check ((cancel is null) = (cancel_to is null) and (cancel is null or state = 'leased')),
-    constraint work_held check ((held_by = '{}') = (held_since is null))
+    constraint work_still check ((held_by = '{}' and state <> 'parked') = (still_since is null))
 ) with (
     fillfactor = 70,
     autovacuum_vacuum_scale_factor = 0.02,

@@ -1,0 +1,84 @@
+"""The reaper: ends leases that ran out and work that grew too old, whoever held it and whatever for."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from asyncpg import InterfaceError, PostgresError, Record
+
+from sereno.mailbox import dead_letter, notices
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import queries, telemetry
+from sereno.mailbox.wake import Wake
+
+INTERVAL_SECONDS = 0.25
+PAGE = 500
+PRINCIPAL = "system:reaper"
+
+_SQL = queries.load("sereno.mailbox", "reaper.sql")
+_REAPED = telemetry.counter("sereno.mailbox.reaped")
+_START = (datetime(1, 1, 1, tzinfo=UTC), UUID(int=0))
+_log = telemetry.logger("reaper")
+
+
+class Reaper:
+    """Looks at what is overdue now, page by page; keeps nothing between two rounds, so any number may run."""
+
+    def __init__(
+        self,
+        pool: AnyPool,
+        *,
+        wake: Wake | None = None,
+        interval_seconds: float = INTERVAL_SECONDS,
+        page: int = PAGE,
+    ) -> None:
+        self._pool = pool
+        self._wake = wake or Wake(None)
+        self._interval = interval_seconds
+        self._page = page
+
+    async def run(self) -> None:
+        """Sweep for ever; a sweep that fails is logged and the next one starts from the beginning."""
+        while True:
+            try:
+                await self.sweep()
+            except (PostgresError, InterfaceError, OSError, TimeoutError) as fault:
+                _log.warning("sweep_failed", error=type(fault).__name__)
+            await asyncio.sleep(self._interval)
+
+    async def sweep(self) -> int:
+        """End everything that is overdue at this moment; answers how many."""
+        return await self._sweep("overdue_leases") + await self._sweep("overdue_ages")
+
+    async def _sweep(self, name: str) -> int:
+        after, reaped = _START, 0
+        while rows := await self._pool.fetch(_SQL[name], *after, self._page):
+            reaped += await self._reap(rows)
+            after = (rows[-1]["at"], rows[-1]["id"])
+            if len(rows) < self._page:
+                break
+        return reaped
+
+    async def _reap(self, rows: Sequence[Record]) -> int:
+        try:
+            return await self._end(rows)
+        except PostgresError as fault:
+            if len(rows) == 1:
+                _log.error("row_not_reaped", message=str(rows[0]["id"]), error=str(fault))
+                return 0
+        # One bad row must not keep its page: halve until it stands alone.
+        middle = len(rows) // 2
+        return await self._reap(rows[:middle]) + await self._reap(rows[middle:])
+
+    async def _end(self, rows: Sequence[Record]) -> int:
+        tenants, ids = [row["tenant_id"] for row in rows], [row["id"] for row in rows]
+        async with self._pool.acquire() as conn, conn.transaction():
+            ended = await conn.fetch(_SQL["reap"], tenants, ids, PRINCIPAL)
+            await notices.record(conn, dead_letter.notices(map(dict, ended)))
+        for row in ended:
+            _REAPED.add(1, {"state": row["state"]})
+        await self._wake.publish(
+            {(row["tenant_id"], row["agent"]) for row in ended if row["state"] == "ready"}
+        )
+        return len(ended)

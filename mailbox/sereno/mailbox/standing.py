@@ -1,0 +1,53 @@
+"""What a change of a subscription's standing does to its messages (contract §2): hold, unhold, withdraw."""
+
+from sereno.mailbox.connection import AnyConnection
+from sereno.mailbox.engine import queries
+from sereno.mailbox.principal import SYSTEM
+from sereno.mailbox.wake import Box
+
+_SQL = queries.load("sereno.mailbox", "standing.sql")
+
+
+async def hold(
+    conn: AnyConnection,
+    tenant: str,
+    subscription: str,
+    cause: str,
+    *,
+    cancel: bool = True,
+    principal: str = SYSTEM.name,
+) -> int:
+    """Keep a subscription's messages, but claimable by nobody; answers how many were not held for this yet.
+
+    With `cancel` (a pause) live holders are answered `cancelled` at their next renewal, without it (a
+    suspension) they may finish. Causes add up; age does not count while one holds.
+    """
+    status = await conn.execute(_SQL["hold"], tenant, subscription, cause, cancel, principal)
+    return _count(status)
+
+
+async def unhold(
+    conn: AnyConnection, tenant: str, subscription: str, cause: str, *, principal: str = SYSTEM.name
+) -> set[Box]:
+    """That cause is gone: what nothing else holds is claimable; answers the mailboxes to wake after the commit."""
+    rows = await conn.fetch(_SQL["unhold"], tenant, subscription, cause, principal)
+    return {(row["tenant_id"], row["agent"]) for row in rows}
+
+
+async def withdraw(
+    conn: AnyConnection,
+    tenant: str,
+    subscription: str,
+    reason: str = "withdrawn",
+    *,
+    principal: str = SYSTEM.name,
+) -> int:
+    """End a subscription's messages: dead with this reason now, or when their holder next renews.
+
+    Answers how many it concerned. An acknowledgement that comes before that renewal is still recorded.
+    """
+    return _count(await conn.execute(_SQL["withdraw"], tenant, subscription, reason, principal))
+
+
+def _count(status: str) -> int:
+    return int(status.rpartition(" ")[2])

@@ -1,0 +1,101 @@
+-- name: hold
+-- Arguments: tenant, subscription, cause, whether live holders are told to stop, principal.
+with clock as materialized (
+    select clock_timestamp() as at
+), found as materialized (
+    select tenant_id, id from mailbox.work
+    where tenant_id = $1 and subscription = $2 and not ($3 = any(held_by))
+    order by id
+    for update
+), held as (
+    update mailbox.work w set
+        held_by = array_append(w.held_by, $3),
+        still_since = coalesce(w.still_since, clock.at),
+        cancel = case when $4 and w.state = 'leased' then coalesce(w.cancel, $3) else w.cancel end,
+        cancel_to = case when $4 and w.state = 'leased' then coalesce(w.cancel_to, 'ready') else w.cancel_to end
+    from found, clock
+    where w.tenant_id = found.tenant_id and w.id = found.id
+    returning w.*
+)
+insert into mailbox.event (
+    tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+)
+select
+    tenant_id, clock.at, 'held', id, run_id, agent, token, $5, on_behalf_of,
+    jsonb_build_object('cause', $3::text, 'cancel', $4::boolean)
+from held, clock
+order by id
+
+-- name: unhold
+-- Arguments: tenant, subscription, cause, principal.
+with clock as materialized (
+    select clock_timestamp() as at
+), found as materialized (
+    select tenant_id, id, array_remove(held_by, $3) as left_by from mailbox.work
+    where tenant_id = $1 and subscription = $2 and $3 = any(held_by)
+    order by id
+    for update
+), freed as (
+    update mailbox.work w set
+        held_by = found.left_by,
+        give_up_at = case
+            when found.left_by = '{}' and w.state <> 'parked' then w.give_up_at + (clock.at - w.still_since)
+            else w.give_up_at
+        end,
+        still_since = case when found.left_by = '{}' and w.state <> 'parked' then null else w.still_since end,
+        cancel = case when w.cancel = $3 and w.cancel_to = 'ready' then null else w.cancel end,
+        cancel_to = case when w.cancel = $3 and w.cancel_to = 'ready' then null else w.cancel_to end
+    from found, clock
+    where w.tenant_id = found.tenant_id and w.id = found.id
+    returning w.*
+), logged as (
+    insert into mailbox.event (
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+    )
+    select
+        tenant_id, clock.at, 'unheld', id, run_id, agent, token, $4, on_behalf_of,
+        jsonb_build_object('cause', $3::text)
+    from freed, clock
+    order by id
+)
+select distinct tenant_id, agent from freed
+
+-- name: withdraw
+-- What nobody holds is dead now; a live holder is told at the next renewal.
+-- Arguments: tenant, subscription, reason, principal.
+with clock as materialized (
+    select clock_timestamp() as at
+), found as materialized (
+    select tenant_id, id, state from mailbox.work
+    where tenant_id = $1 and subscription = $2 and cancel_to is distinct from 'dead'
+    order by id
+    for update
+), told as (
+    update mailbox.work w set cancel = $3, cancel_to = 'dead'
+    from found
+    where w.tenant_id = found.tenant_id and w.id = found.id and found.state = 'leased'
+    returning w.*
+), removed as (
+    delete from mailbox.work w using found
+    where w.tenant_id = found.tenant_id and w.id = found.id and found.state <> 'leased'
+    returning w.*
+), closed as (
+    insert into mailbox.closed (
+        tenant_id, id, run_id, agent, subscription, state, reason, attempts, token, ended, closed_at
+    )
+    select
+        tenant_id, id, run_id, agent, subscription, 'dead', $3, attempts, token, ended, clock.at
+    from removed, clock
+)
+insert into mailbox.event (
+    tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+)
+select
+    tenant_id, clock.at, 'withdrawn', id, run_id, agent, token, $4, on_behalf_of,
+    jsonb_build_object('reason', $3::text)
+from told, clock
+union all
+select
+    tenant_id, clock.at, 'died', id, run_id, agent, token, $4, on_behalf_of,
+    jsonb_build_object('reason', $3::text)
+from removed, clock
