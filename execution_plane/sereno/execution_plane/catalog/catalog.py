@@ -9,6 +9,7 @@ import asyncpg
 
 from sereno.execution_plane.catalog.tenant import TenantCatalog, picture
 from sereno.execution_plane.gateway.endpoint import Endpoint
+from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.principal import Principal
@@ -71,7 +72,7 @@ class Catalog:
         """Call `listener` after each refresh that changed something."""
         self._listeners.append(listener)
 
-    async def refresh(self, pool: "asyncpg.Pool[asyncpg.Record]") -> Sequence[str]:
+    async def refresh(self, pool: AnyPool) -> Sequence[str]:
         """Read again the tenants whose stored manifest is another; which these were."""
         rows = await pool.fetch(_SQL["versions"])
         stamps: dict[str, Stamp] = {
@@ -85,7 +86,7 @@ class Catalog:
                 listener(changed)
         return changed
 
-    async def follow(self, pool: "asyncpg.Pool[asyncpg.Record]", stop: asyncio.Event) -> None:
+    async def follow(self, pool: AnyPool, stop: asyncio.Event) -> None:
         """Refresh each second until `stop`; while the database is away, what is known stays."""
         while not stop.is_set():
             try:
@@ -95,7 +96,7 @@ class Catalog:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), REFRESH_SECONDS)
 
-    async def _read(self, pool: "asyncpg.Pool[asyncpg.Record]", tenant: str) -> None:
+    async def _read(self, pool: AnyPool, tenant: str) -> None:
         row = await pool.fetchrow(_SQL["tenant"], tenant)
         if row is None:
             return
@@ -115,9 +116,7 @@ def _manifest(signed: bytes) -> Manifest:
     return Manifest.model_validate_json(stored.payload)
 
 
-async def object_version(
-    pool: "asyncpg.Pool[asyncpg.Record]", tenant: str, key: str, version: int
-) -> CatalogObject | None:
+async def object_version(pool: AnyPool, tenant: str, key: str, version: int) -> CatalogObject | None:
     """An object as it was at one version, if this plane ever worked from it."""
     canonical = await pool.fetchval(_SQL["version_of_object"], tenant, key, version)
     return None if canonical is None else CatalogObject.model_validate_json(canonical)

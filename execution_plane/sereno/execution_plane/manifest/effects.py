@@ -1,16 +1,16 @@
 """Carries what a manifest changed into the mailboxes, in the transaction that puts the manifest in force."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from sereno.execution_plane.manifest.change import Change, Effect
 from sereno.mailbox import standing
+from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.wake import Box
 
 PRINCIPAL = "system:manifest"
 
 
-async def apply(connection: Any, changes: Iterable[Change]) -> set[Box]:
+async def apply(connection: AnyConnection, changes: Iterable[Change]) -> set[Box]:
     """Hold, free or end the messages of each subscription; answers the mailboxes to wake after the commit."""
     boxes: set[Box] = set()
     for change in changes:
@@ -18,7 +18,7 @@ async def apply(connection: Any, changes: Iterable[Change]) -> set[Box]:
     return boxes
 
 
-async def _apply(connection: Any, change: Change) -> set[Box]:
+async def _apply(connection: AnyConnection, change: Change) -> set[Box]:
     tenant, subscription = change.tenant, change.subscription
     match change.effect:
         case Effect.PAUSED | Effect.REVOKED as effect:

@@ -19,6 +19,7 @@ from sereno.execution_plane.manifest.bucket import Bucket, manifest_key
 from sereno.execution_plane.manifest.change import Change, changes
 from sereno.execution_plane.manifest.effects import apply
 from sereno.execution_plane.manifest.store import Blob
+from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine.telemetry import counter, logger
 from sereno.mailbox.wake import Wake
 from sereno.subscriptions.snapshot import (
@@ -46,7 +47,7 @@ class Receiver:
 
     def __init__(
         self,
-        pool: "asyncpg.Pool[asyncpg.Record]",
+        pool: AnyPool,
         nats: Client,
         trusted: Mapping[str, Ed25519PublicKey],
         catalog: Catalog,
@@ -151,7 +152,7 @@ class Receiver:
         _refused.add(1, {"reason": reason})
         _log.error("manifest_refused", key=key, reason=reason, given=given, in_force=in_force)
 
-    async def _blobs(self, connection: store.Connection, manifest: Manifest) -> Sequence[Blob] | Refusal:
+    async def _blobs(self, connection: AnyConnection, manifest: Manifest) -> Sequence[Blob] | Refusal:
         """Every object of the manifest with its hash checked, or what is wrong with the first that fails."""
         have = dict(await store.known(connection, manifest.tenant, manifest.entries))
         wanted = {key: entry.sha256 for key, entry in manifest.entries.items() if key not in have}

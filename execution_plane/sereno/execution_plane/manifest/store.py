@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
+from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.subscriptions.snapshot import (
     CatalogObject,
@@ -19,9 +19,6 @@ from sereno.subscriptions.snapshot import (
 
 _SQL = queries.load("sereno.execution_plane.manifest", "store.sql")
 
-Connection = Any
-"""An asyncpg connection, pooled or not."""
-
 
 @dataclass(frozen=True, slots=True)
 class Blob:
@@ -33,12 +30,12 @@ class Blob:
     object: CatalogObject
 
 
-async def lock(connection: Connection, tenant: str) -> None:
+async def lock(connection: AnyConnection, tenant: str) -> None:
     """Let only one process at a time take over manifests of the tenant, until the transaction ends."""
     await connection.execute(_SQL["lock"], tenant)
 
 
-async def current(connection: Connection, tenant: str) -> Manifest | None:
+async def current(connection: AnyConnection, tenant: str) -> Manifest | None:
     """The manifest that is in force."""
     signed = await connection.fetchval(_SQL["current"], tenant)
     if signed is None:
@@ -49,7 +46,7 @@ async def current(connection: Connection, tenant: str) -> Manifest | None:
     return Manifest.model_validate_json(stored.payload)
 
 
-async def known(connection: Connection, tenant: str, entries: Mapping[str, Entry]) -> Mapping[str, bytes]:
+async def known(connection: AnyConnection, tenant: str, entries: Mapping[str, Entry]) -> Mapping[str, bytes]:
     """The canonical bytes, by key, of those entries that this plane has worked from before."""
     rows = await connection.fetch(
         _SQL["known_versions"],
@@ -61,14 +58,14 @@ async def known(connection: Connection, tenant: str, entries: Mapping[str, Entry
     return {row["key"]: row["canonical"] for row in rows}
 
 
-async def objects(connection: Connection, tenant: str) -> Sequence[CatalogObject]:
+async def objects(connection: AnyConnection, tenant: str) -> Sequence[CatalogObject]:
     """The objects in force."""
     rows = await connection.fetch(_SQL["objects"], tenant)
     return [CatalogObject.model_validate(row["object"]) for row in rows]
 
 
 async def put(
-    connection: Connection, manifest: Manifest, signed: SignedManifest, blobs: Sequence[Blob]
+    connection: AnyConnection, manifest: Manifest, signed: SignedManifest, blobs: Sequence[Blob]
 ) -> None:
     """Put the manifest and exactly these objects in force, in the caller's transaction."""
     tenant = manifest.tenant

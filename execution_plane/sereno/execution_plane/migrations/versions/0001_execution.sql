@@ -123,6 +123,7 @@ create table execution.schedule (
     spec                 jsonb       not null,
     misfire              text        not null check (misfire in ('skip', 'latest', 'all')),
     paused               boolean     not null default false,
+    expires              timestamptz,
     next_due             timestamptz,
     last_instant         timestamptz,
     updated_at           timestamptz not null default clock_timestamp(),

@@ -1,0 +1,154 @@
+"""Schedules: what a time subscription amounts to, and what is to be done about the instants that are due (pure)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Literal
+
+from sereno.subscriptions import schedule as rule
+from sereno.subscriptions.lifecycle import State
+from sereno.subscriptions.models import SubscriptionSpec
+from sereno.subscriptions.models.source import TimeSource
+from sereno.subscriptions.snapshot import CatalogObject
+
+# A signal that is later than this was missed, and the subscription's `misfire` says what becomes of it.
+TOLERANCE = timedelta(seconds=5)
+MAX_SIGNALS = 500
+"""How many instants of one schedule are emitted in one turn; the rest follow in the next."""
+_MOMENT = timedelta(microseconds=1)
+
+Misfire = Literal["skip", "latest", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A time subscription's rule and how far it has come; `next_due` is None when nothing will fire again."""
+
+    tenant: str
+    id: str
+    subscription: str
+    version: int
+    source: TimeSource
+    misfire: Misfire
+    paused: bool
+    expires: datetime | None
+    next_due: datetime | None
+    last_instant: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A run of instants that will never be emitted, and why."""
+
+    first: datetime
+    last: datetime
+    count: int
+    reason: Literal["misfire", "paused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """One step of a schedule: what to emit, what to leave out, and the schedule afterwards."""
+
+    emit: tuple[datetime, ...]
+    skipped: Skipped | None
+    schedule: Schedule
+
+
+def of_object(declared: CatalogObject) -> Schedule | None:
+    """The schedule of a declared subscription; None when it has none or may not fire now.
+
+    It starts behind the moment of the declaration, so that nothing is missed while the declaration travels.
+    """
+    if declared.kind != "Subscription" or declared.state not in (State.ACTIVE, State.PAUSED):
+        return None
+    spec = SubscriptionSpec.model_validate(declared.spec)
+    if spec.source.time is None:
+        return None
+    new = Schedule(
+        tenant=declared.tenant,
+        id=declared.id,
+        subscription=declared.name,
+        version=declared.version,
+        source=spec.source.time,
+        misfire=spec.misfire,
+        paused=declared.state == State.PAUSED,
+        expires=spec.limits.expires,
+        next_due=None,
+    )
+    return replace(new, next_due=_next(new, declared.updated_at - _MOMENT))
+
+
+def reconcile(old: Schedule | None, declared: Schedule) -> Schedule:
+    """The schedule after a declaration changed: a new rule is counted anew, an old one keeps how far it came."""
+    if old is None or old.source != declared.source:
+        return declared
+    kept = replace(declared, last_instant=old.last_instant, next_due=old.next_due)
+    if old.expires == declared.expires:
+        return kept
+    return replace(kept, next_due=_next(kept, old.last_instant) if old.last_instant else declared.next_due)
+
+
+def advance(schedule: Schedule, now: datetime) -> Advance:
+    """What is to be done about every instant from `next_due` until now."""
+    if schedule.next_due is None or schedule.next_due > now:
+        return Advance((), None, schedule)
+    if schedule.paused:
+        return _skip_all(schedule, now)
+    missed_until = now - TOLERANCE
+    if schedule.misfire == "all" or schedule.next_due >= missed_until:
+        return _emit(schedule, islice(_due(schedule, schedule.next_due, now), MAX_SIGNALS), None)
+    return _after_a_gap(schedule, schedule.next_due, missed_until, now)
+
+
+def _after_a_gap(schedule: Schedule, first: datetime, missed_until: datetime, now: datetime) -> Advance:
+    """Instants were missed: `latest` saves the last of them unless a newer one is due anyway, `skip` none."""
+    last_missed = _last_before(schedule, missed_until)
+    on_time = tuple(islice(_due(schedule, missed_until, now), MAX_SIGNALS))
+    saved = (last_missed,) if schedule.misfire == "latest" and not on_time else ()
+    lost_until = _last_before(schedule, last_missed) if saved else last_missed
+    skipped = _skipped(schedule, first, lost_until, "misfire")
+    return _emit(schedule, iter((*saved, *on_time)), skipped)
+
+
+def _skip_all(schedule: Schedule, now: datetime) -> Advance:
+    first = schedule.next_due or now
+    last = _last_before(schedule, now + _MOMENT)
+    skipped = _skipped(schedule, first, last, "paused")
+    return Advance((), skipped, replace(schedule, last_instant=last, next_due=_next(schedule, last)))
+
+
+def _emit(schedule: Schedule, instants: Iterator[datetime], skipped: Skipped | None) -> Advance:
+    emitted = tuple(instants)
+    last = emitted[-1] if emitted else skipped.last if skipped else schedule.last_instant
+    after = schedule if last is None else replace(schedule, last_instant=last, next_due=_next(schedule, last))
+    return Advance(emitted, skipped, after)
+
+
+def _due(schedule: Schedule, first: datetime, now: datetime) -> Iterator[datetime]:
+    """The instants from `first` until now, both included, that come before the expiry."""
+    end = now + _MOMENT if schedule.expires is None else min(now + _MOMENT, schedule.expires)
+    return rule.instants(schedule.source, first - _MOMENT, end)
+
+
+def _last_before(schedule: Schedule, moment: datetime) -> datetime:
+    end = moment if schedule.expires is None else min(moment, schedule.expires)
+    return rule.last_before(schedule.source, end) or moment
+
+
+def _next(schedule: Schedule, after: datetime) -> datetime | None:
+    instant = rule.first_after(schedule.source, after)
+    ends = instant is None or (schedule.expires is not None and instant >= schedule.expires)
+    return None if ends else instant
+
+
+def _skipped(
+    schedule: Schedule, first: datetime, last: datetime, reason: Literal["misfire", "paused"]
+) -> Skipped | None:
+    if last < first:
+        return None
+    every = schedule.source.every
+    # Counted, not listed: a second's interval over a month is millions.
+    count = 1 if every is None else (last - first) // every + 1
+    return Skipped(first, last, count, reason)
