@@ -7,13 +7,22 @@ from sereno.control_plane.catalog.event import NewEvent, RecordedEvent
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.refusal import Refusal
 
-Command = declared.Declare | declared.Withdraw | subscription.Declare | subscription.Move
+Command = (
+    declared.Declare
+    | declared.Withdraw
+    | subscription.Declare
+    | subscription.Move
+    | token.Issue
+    | token.Revoke
+)
 
 
 def decide(item: Item | None, command: Command) -> tuple[NewEvent, ...] | Refusal:
     """The events that a command on one object leads to, or why it may not."""
     if isinstance(command, declared.Declare | declared.Withdraw):
         return declared.decide(item, command)
+    if isinstance(command, token.Issue | token.Revoke):
+        return token.decide(item, command)
     return subscription.decide(item, command)
 
 

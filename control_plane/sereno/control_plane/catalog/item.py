@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from sereno.subscriptions.lifecycle import State
@@ -38,7 +38,7 @@ class Item:
     revision: int
     state: State
     labels: Mapping[str, str]
-    spec: Mapping[str, object]
+    spec: Mapping[str, Any]
     token_sha256: str | None
     created_by: str
     created_at: datetime

@@ -16,20 +16,23 @@ EVERY_TENANT = "*"
 class Issue:
     """A token begins to be valid; `sha256` is in hexadecimal digits."""
 
+    tenant: str
     id: UUID
     sha256: str
     principal: str
     scopes: tuple[str, ...]
+
+    @property
+    def address(self) -> Address:
+        """Where the token will live: it is named by its id, since people know it only by its text."""
+        return Address(self.tenant, "Token", str(self.id))
 
 
 @dataclass(frozen=True, slots=True)
 class Revoke:
     """The token is valid no longer."""
 
-
-def address(tenant: str, token_id: UUID) -> Address:
-    """Where a token lives: it is named by its id, since people know it only by its text."""
-    return Address(tenant, "Token", str(token_id))
+    address: Address
 
 
 def decide(item: Item | None, command: Issue | Revoke) -> tuple[NewEvent, ...]:
@@ -74,4 +77,4 @@ def bootstrap(
     ours = [token for token in live if token.spec["principal"] == principal]
     outdated = tuple(token for token in ours if token.token_sha256 != sha256)
     known = len(outdated) < len(ours)
-    return (None if known else Issue(token_id, sha256, principal, ("*",))), outdated
+    return (None if known else Issue(EVERY_TENANT, token_id, sha256, principal, ("*",))), outdated

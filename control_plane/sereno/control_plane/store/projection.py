@@ -131,3 +131,14 @@ async def counted(connection: AsyncConnection, tenant: str) -> tuple[int, int]:
     ).where(OBJECT.c.tenant_id == tenant, _LIVE)
     count, characters = (await connection.execute(statement)).one()
     return count, characters
+
+
+async def page(connection: AsyncConnection, tenant: str, kind: Kind, *, after: str, limit: int) -> list[Item]:
+    """The objects of a kind that exist, by name, from after a name on."""
+    statement = (
+        select(OBJECT)
+        .where(OBJECT.c.tenant_id == tenant, OBJECT.c.kind == kind, _LIVE, OBJECT.c.name > after)
+        .order_by(OBJECT.c.name)
+        .limit(limit)
+    )
+    return [_item(row) for row in (await connection.execute(statement)).mappings()]

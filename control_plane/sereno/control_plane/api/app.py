@@ -1,0 +1,73 @@
+"""The application of the control plane's API."""
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import Response
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from sereno.control_plane.api import changing, models, reading
+from sereno.control_plane.api.authentication import authenticate
+from sereno.control_plane.api.body_limit import BodyLimit
+from sereno.control_plane.api.rendering import Renderer
+from sereno.mailbox.engine import problems
+from sereno.mailbox.engine.problems import Problem, Readiness
+from sereno.mailbox.engine.telemetry import logger
+
+TITLE = "Sereno control plane"
+VERSION = "v1"
+# Connection lost, resources short, operator's doing, lock or statement time-out: try again.
+_PASSING = ("08", "53", "55", "57")
+_log = logger("control.api")
+_PROBLEMS = {
+    status: {"model": models.ProblemDetails, "description": description}
+    for status, description in (
+        (401, "No valid token"),
+        (403, "The token does not allow it"),
+        (404, "It does not exist"),
+        (409, "Refused by the state or version of the catalog"),
+        (413, "The request is too large"),
+        (422, "The request is wrong; `faults` names every field"),
+        (503, "A dependency does not answer"),
+    )
+}
+
+
+def create_app(engine: AsyncEngine, *, execution_url: str, ready: Readiness) -> FastAPI:
+    """The API over an engine that may connect later; `execution_url` is where senders reach endpoints."""
+    app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.engine = engine
+    app.state.renderer = Renderer(execution_url)
+    app.add_middleware(BodyLimit)
+    problems.install(app)
+    _install_database_problems(app)
+    problems.install_probes(app, ready)
+    for router in (changing.router, reading.router):
+        app.include_router(router, responses=_PROBLEMS)  # type: ignore[arg-type]
+
+    @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])
+    async def openapi() -> dict[str, object]:
+        return app.openapi()
+
+    return app
+
+
+def _install_database_problems(app: FastAPI) -> None:
+    @app.exception_handler(SQLAlchemyError)
+    async def failed(request: Request, error: Exception) -> Response:
+        if _passing(error):
+            _log.warning("database_unreachable", error=type(error).__name__)
+            problem = Problem(503, "unavailable", "the database does not answer; try again")
+            return problems.respond(problem, {"Retry-After": "1"})
+        # The driver's message quotes parameters, so only its kind is told.
+        _log.error("database_fault", path=request.url.path, error=type(error).__name__)
+        return problems.respond(Problem(500, "fault", "an internal fault; it was logged"))
+
+
+def _passing(error: Exception) -> bool:
+    if isinstance(error, PoolTimeoutError):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    return error.connection_invalidated or state.startswith(_PASSING)

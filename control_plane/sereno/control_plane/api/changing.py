@@ -1,0 +1,126 @@
+"""Routes that change the catalog, and the comparison that changes nothing."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from sereno.control_plane import applying
+from sereno.control_plane.api import models, rendering
+from sereno.control_plane.api.authentication import Authenticated
+from sereno.control_plane.api.refusing import bad_documents, refused
+from sereno.control_plane.applying import Applied
+from sereno.control_plane.catalog.item import Address
+from sereno.control_plane.catalog.refusal import Refusal
+from sereno.control_plane.catalog.selector import Selector
+from sereno.control_plane.minting import utc_now
+from sereno.control_plane.operating import Verb, operate
+from sereno.mailbox.engine.problems import Problem
+from sereno.subscriptions.faults import Fault, Faults
+from sereno.subscriptions.models.metadata import DEFAULT_TENANT
+
+router = APIRouter(prefix="/v1")
+Tenant = Annotated[str, Query(description="Whose objects.")]
+
+
+@router.post("/apply", tags=["catalog"], summary="Make the catalog be as the documents say")
+async def apply(body: models.ApplyRequest, request: Request, principal: Authenticated) -> models.ApplyAnswer:
+    """One transaction or none; applying the same again changes nothing."""
+    applied = await _apply(request.app.state.engine, body, principal.name, dry_run=body.dry_run)
+    return request.app.state.renderer.applied(applied, dry_run=body.dry_run)  # type: ignore[no-any-return]
+
+
+@router.post("/diff", tags=["catalog"], summary="Where catalog and documents differ")
+async def diff(body: models.ApplyRequest, request: Request, principal: Authenticated) -> models.DiffAnswer:
+    """What applying the documents would change."""
+    return rendering.drift(await _apply(request.app.state.engine, body, principal.name, dry_run=True))
+
+
+async def _apply(engine: AsyncEngine, body: models.ApplyRequest, actor: str, *, dry_run: bool) -> Applied:
+    applied = await applying.apply(
+        engine,
+        applying.Request(
+            documents=body.documents,
+            actor=actor,
+            at=utc_now(),
+            dry_run=dry_run,
+            prune=_selector(body.prune),
+            revive=_revive(body),
+            reason=body.reason,
+        ),
+    )
+    if isinstance(applied, Faults):
+        raise bad_documents(applied)
+    if not isinstance(applied, Applied):
+        raise refused(applied.items)
+    return applied
+
+
+def _selector(text: str | None) -> Selector | None:
+    try:
+        return Selector.parse(text) if text is not None else None
+    except ValueError as fault:
+        raise bad_documents(Faults.of([Fault("prune", str(fault))])) from None
+
+
+def _revive(body: models.ApplyRequest) -> bool:
+    if body.revive and not (body.reason or "").strip():
+        raise bad_documents(Faults.of([Fault("reason", "reviving a deleted name needs a reason")]))
+    return body.revive
+
+
+async def _move(
+    request: Request, address: Address, verb: Verb, principal: Authenticated, reason: str
+) -> models.MoveAnswer:
+    if not reason.strip():
+        raise Problem(422, "bad_input", f"{verb} needs a reason")
+    done = await operate(
+        request.app.state.engine, address, verb, actor=principal.name, reason=reason, at=utc_now()
+    )
+    if isinstance(done, Refusal):
+        raise refused([done])
+    return models.MoveAnswer(
+        name=address.name,
+        tenant=address.tenant,
+        version=done.item.version,
+        state=done.item.state,
+        manifest=done.manifest,
+    )
+
+
+@router.post("/subscriptions/{name}/pause", tags=["subscriptions"], summary="Stop a subscription for a while")
+async def pause(
+    name: str,
+    body: models.MoveRequest,
+    request: Request,
+    principal: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+) -> models.MoveAnswer:
+    """What arrives meanwhile is recorded and not kept."""
+    return await _move(request, Address(tenant, "Subscription", name), "pause", principal, body.reason)
+
+
+@router.post(
+    "/subscriptions/{name}/resume", tags=["subscriptions"], summary="Let a paused subscription go on"
+)
+async def resume(
+    name: str,
+    body: models.MoveRequest,
+    request: Request,
+    principal: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+) -> models.MoveAnswer:
+    """It is active from the manifest version in the answer."""
+    return await _move(request, Address(tenant, "Subscription", name), "resume", principal, body.reason)
+
+
+@router.post("/subscriptions/{name}/delete", tags=["subscriptions"], summary="End a subscription")
+async def delete(
+    name: str,
+    body: models.MoveRequest,
+    request: Request,
+    principal: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+) -> models.MoveAnswer:
+    """Its history stays, and its name yields only to a revival."""
+    return await _move(request, Address(tenant, "Subscription", name), "delete", principal, body.reason)

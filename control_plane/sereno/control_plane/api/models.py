@@ -1,0 +1,167 @@
+"""The shapes of requests and answers."""
+
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from sereno.control_plane.catalog.item import Kind
+from sereno.control_plane.catalog.plan import Change
+from sereno.subscriptions.lifecycle import State
+
+Entry = TypeVar("Entry", bound=BaseModel)
+Reason = Annotated[str, Field(min_length=1, max_length=1000, description="Why; it stays in the history.")]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ApplyRequest(_Shape):
+    """Documents to apply or to compare with the catalog."""
+
+    documents: Annotated[str, Field(max_length=8_000_000, description="YAML, any number of documents.")]
+    dry_run: bool = Field(False, description="Answer what would happen and change nothing.")
+    prune: str | None = Field(
+        None, description="Delete what carries this label (`key` or `key=value`) and is not in the documents."
+    )
+    revive: bool = Field(False, description="Take deleted names again; needs a reason.")
+    reason: Reason | None = None
+
+
+class AppliedObject(_Shape):
+    """One object and what became of it; a dry run mints no ids for what does not exist yet."""
+
+    kind: Kind
+    tenant: str
+    name: str
+    id: str | None
+    version: int
+    state: State
+    change: Change
+    url: str | None = Field(None, description="Where senders post, for an endpoint.")
+
+
+class ApplyAnswer(_Shape):
+    """All objects in the documents' order, then the deleted ones."""
+
+    objects: list[AppliedObject]
+    manifest: dict[str, int] = Field(description="Per tenant the manifest version that says so.")
+
+
+class ChangedField(_Shape):
+    """A field that differs; `null` where it is absent."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+class ObjectDrift(_Shape):
+    """An object that differs from its document."""
+
+    kind: Kind
+    tenant: str
+    name: str
+    change: Change
+    fields: list[ChangedField]
+
+
+class DiffAnswer(_Shape):
+    """What applying would change; empty when catalog and documents agree."""
+
+    changes: list[ObjectDrift]
+
+
+class CatalogEntry(_Shape):
+    """An object of the catalog as it is now."""
+
+    kind: Kind
+    tenant: str
+    name: str
+    id: str
+    version: int
+    state: State
+    labels: dict[str, str]
+    spec: dict[str, Any]
+    created_by: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class EndpointEntry(CatalogEntry):
+    """An endpoint, with the URL to which senders post."""
+
+    url: str | None
+
+
+class Activity(_Shape):
+    """What the execution plane reported of a subscription."""
+
+    last_delivered_at: datetime | None
+    outcomes: dict[str, int]
+
+
+class SubscriptionEntry(CatalogEntry):
+    """A subscription, with what became of the events that matched it."""
+
+    activity: Activity
+
+
+class Listing(_Shape, Generic[Entry]):
+    """Objects by name; `next` is the `after` of the following page, if there is one."""
+
+    items: list[Entry]
+    next: str | None
+
+
+class HistoryEvent(_Shape):
+    """One step of an object's life."""
+
+    revision: int
+    type: str
+    actor: str
+    reason: str | None
+    recorded: datetime
+    data: dict[str, Any]
+
+
+class History(_Shape):
+    """Every step of an object's life, oldest first."""
+
+    events: list[HistoryEvent]
+
+
+class MoveRequest(_Shape):
+    """Why a subscription is paused, resumed or deleted."""
+
+    reason: Reason
+
+
+class MoveAnswer(_Shape):
+    """The subscription after the step."""
+
+    name: str
+    tenant: str
+    version: int
+    state: State
+    manifest: int
+
+
+class Fault(_Shape):
+    """One thing wrong with the request."""
+
+    path: str
+    message: str
+    line: int | None = None
+
+
+class ProblemDetails(BaseModel):
+    """RFC 9457 problem details; `code` is stable."""
+
+    type: Literal["about:blank"]
+    title: str
+    status: int
+    code: str
+    detail: str
+    faults: list[Fault] | None = None

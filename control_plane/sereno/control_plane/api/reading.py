@@ -1,0 +1,142 @@
+"""Routes that read the catalog."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from sereno.control_plane.api import models
+from sereno.control_plane.api.authentication import Authenticated
+from sereno.control_plane.api.changing import Tenant
+from sereno.control_plane.api.refusing import unknown
+from sereno.control_plane.api.rendering import Renderer, history
+from sereno.control_plane.catalog.item import Address, Item, Kind
+from sereno.control_plane.reports.inbox import activities
+from sereno.control_plane.store import endpoint_tokens, projection
+from sereno.control_plane.store.event_store import StreamId, read_streams
+from sereno.subscriptions.models.metadata import DEFAULT_TENANT
+
+LARGEST_PAGE = 10_000
+router = APIRouter(prefix="/v1")
+After = Annotated[str | None, Query(description="The last name of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="How many at most.")]
+
+
+async def _page(
+    connection: AsyncConnection, tenant: str, kind: Kind, after: str | None, limit: int
+) -> tuple[list[Item], str | None]:
+    found = await projection.page(connection, tenant, kind, after=after or "", limit=limit + 1)
+    shown = found[:limit]
+    return shown, shown[-1].address.name if len(found) > limit else None
+
+
+async def _one(connection: AsyncConnection, address: Address) -> Item:
+    item = await projection.one(connection, address)
+    if item is None:
+        raise unknown(address)
+    return item
+
+
+@router.get("/agents", tags=["agents"], summary="The declared agents")
+async def list_agents(
+    request: Request,
+    _: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+    after: After = None,
+    limit: Limit = 1000,
+) -> models.Listing[models.CatalogEntry]:
+    """By name."""
+    async with request.app.state.engine.connect() as connection:
+        items, following = await _page(connection, tenant, "Agent", after, limit)
+    return models.Listing(items=[request.app.state.renderer.entry(item) for item in items], next=following)
+
+
+@router.get("/agents/{name}", tags=["agents"], summary="One agent")
+async def show_agent(
+    name: str, request: Request, _: Authenticated, tenant: Tenant = DEFAULT_TENANT
+) -> models.CatalogEntry:
+    """Also when it was deleted."""
+    async with request.app.state.engine.connect() as connection:
+        item = await _one(connection, Address(tenant, "Agent", name))
+    return request.app.state.renderer.entry(item)  # type: ignore[no-any-return]
+
+
+@router.get("/endpoints", tags=["endpoints"], summary="The declared endpoints")
+async def list_endpoints(
+    request: Request,
+    _: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+    after: After = None,
+    limit: Limit = 1000,
+) -> models.Listing[models.EndpointEntry]:
+    """By name, each with its URL."""
+    async with request.app.state.engine.connect() as connection:
+        items, following = await _page(connection, tenant, "Endpoint", after, limit)
+        entries = await _endpoints(connection, request.app.state.renderer, items)
+    return models.Listing(items=entries, next=following)
+
+
+@router.get("/endpoints/{name}", tags=["endpoints"], summary="One endpoint")
+async def show_endpoint(
+    name: str, request: Request, _: Authenticated, tenant: Tenant = DEFAULT_TENANT
+) -> models.EndpointEntry:
+    """Also when it was deleted, then without a URL."""
+    async with request.app.state.engine.connect() as connection:
+        item = await _one(connection, Address(tenant, "Endpoint", name))
+        return (await _endpoints(connection, request.app.state.renderer, [item]))[0]
+
+
+async def _endpoints(
+    connection: AsyncConnection, renderer: Renderer, items: Sequence[Item]
+) -> list[models.EndpointEntry]:
+    tokens = await endpoint_tokens.of(connection, [item.address for item in items])
+    return [renderer.endpoint(item, tokens) for item in items]
+
+
+@router.get("/subscriptions", tags=["subscriptions"], summary="The declared subscriptions")
+async def list_subscriptions(
+    request: Request,
+    _: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+    after: After = None,
+    limit: Limit = 1000,
+) -> models.Listing[models.SubscriptionEntry]:
+    """By name, each with what became of its events."""
+    async with request.app.state.engine.connect() as connection:
+        items, following = await _page(connection, tenant, "Subscription", after, limit)
+        entries = await _subscriptions(connection, request.app.state.renderer, tenant, items)
+    return models.Listing(items=entries, next=following)
+
+
+@router.get("/subscriptions/{name}", tags=["subscriptions"], summary="One subscription")
+async def show_subscription(
+    name: str, request: Request, _: Authenticated, tenant: Tenant = DEFAULT_TENANT
+) -> models.SubscriptionEntry:
+    """Also when it was deleted."""
+    async with request.app.state.engine.connect() as connection:
+        item = await _one(connection, Address(tenant, "Subscription", name))
+        return (await _subscriptions(connection, request.app.state.renderer, tenant, [item]))[0]
+
+
+async def _subscriptions(
+    connection: AsyncConnection, renderer: Renderer, tenant: str, items: Sequence[Item]
+) -> list[models.SubscriptionEntry]:
+    known = await activities(connection, tenant, [item.address.name for item in items])
+    return [renderer.subscription(item, known) for item in items]
+
+
+@router.get(
+    "/subscriptions/{name}/history", tags=["subscriptions"], summary="Each step of a subscription's life"
+)
+async def show_history(
+    name: str, request: Request, _: Authenticated, tenant: Tenant = DEFAULT_TENANT
+) -> models.History:
+    """By whom, when, why and with which text, oldest first."""
+    address = Address(tenant, "Subscription", name)
+    stream = StreamId(tenant, address.stream)
+    async with request.app.state.engine.connect() as connection:
+        events = (await read_streams(connection, [stream]))[stream]
+    if not events:
+        raise unknown(address)
+    return history(events)

@@ -1,0 +1,53 @@
+"""A tenant's manifest and the blobs it names, made from the catalog as of now."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sereno.control_plane.catalog.item import Item
+from sereno.control_plane.store.heads import Head
+from sereno.subscriptions.snapshot import CatalogObject, Manifest, canonical, entry, key, root
+
+VALIDITY = timedelta(hours=24)
+"""For low-risk observation; a sensitive effect is never allowed on a manifest alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An unsigned manifest, and each object's canonical bytes by their SHA-256."""
+
+    manifest: Manifest
+    blobs: Mapping[str, bytes]
+
+
+def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str) -> Built:
+    """The manifest of a tenant with these objects; tokens valid in every tenant are among them."""
+    objects = [_object(head.tenant, item) for item in items]
+    entries = {key(travelling): entry(travelling) for travelling in objects}
+    blobs = {entries[key(travelling)].sha256: canonical(travelling) for travelling in objects}
+    manifest = Manifest(
+        tenant=head.tenant,
+        epoch=head.epoch,
+        version=head.version,
+        issued_at=issued_at,
+        valid_until=issued_at + VALIDITY,
+        root=root(entries),
+        entries=entries,
+        key_id=key_id,
+    )
+    return Built(manifest, blobs)
+
+
+def _object(tenant: str, item: Item) -> CatalogObject:
+    return CatalogObject(
+        kind=item.address.kind,
+        tenant=tenant,
+        name=item.address.name,
+        id=str(item.id),
+        version=item.version,
+        state=item.state.value,
+        spec=dict(item.spec),
+        created_by=item.created_by,
+        updated_at=item.updated_at,
+        token_sha256=item.token_sha256,
+    )
