@@ -1,0 +1,29 @@
+"""Evidence: everything that was stored about one receipt or message, as explain reads it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sereno.subscriptions.snapshot import CatalogObject
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is stored of one event and of what it caused; `asked` is the message when one was asked about."""
+
+    receipt: Row
+    verdicts: Sequence[Row]
+    asked: UUID | None = None
+    versions: Mapping[tuple[str, int], CatalogObject] = field(default_factory=dict)
+    messages: Mapping[UUID, Row] = field(default_factory=dict)
+    events: Mapping[UUID, Sequence[Row]] = field(default_factory=dict)
+    in_force: Sequence[CatalogObject] = ()
+    due_instant: Row | None = None
+    quarantine: Row | None = None
+
+
+class Incomplete(Exception):  # noqa: N818 - it is the evidence that is incomplete
+    """A part that must have been stored is not there; the sentence names it."""

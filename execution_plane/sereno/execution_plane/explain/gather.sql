@@ -1,0 +1,61 @@
+-- name: receipt
+select tenant_id, receiptid, origin, type, recordedtime, envelope, outside, body_sha256, duplicate_of, decided_at
+from execution.receipt
+where tenant_id = $1 and receiptid = $2
+
+-- name: tenants_of_receipt
+select tenant_id from execution.receipt where tenant_id = any($1::text[]) and receiptid = $2
+
+-- name: tenants_of_message
+select tenant_id from mailbox.message where tenant_id = any($1::text[]) and id = $2
+
+-- name: verdicts_of_receipt
+select receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers, message_id,
+    recorded_clock, database_clock, decided_at
+from execution.verdict
+where tenant_id = $1 and receiptid = $2
+order by subscription
+
+-- name: verdicts_of_message
+select receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers, message_id,
+    recorded_clock, database_clock, decided_at
+from execution.verdict
+where tenant_id = $1 and message_id = $2
+order by receiptid, subscription
+
+-- name: versions
+select distinct on (v.key, v.version) v.key, v.version, v.canonical
+from execution.catalog_version v
+join unnest($2::text[], $3::bigint[]) as k (key, version) using (key, version)
+where v.tenant_id = $1 and v.first_seen_at <= $4
+order by v.key, v.version, v.first_seen_at desc
+
+-- name: in_force
+-- What this plane worked from at that moment: of each subscription the version that it saw last before.
+select distinct on (key) key, version, canonical
+from execution.catalog_version
+where tenant_id = $1 and key like 'subscription/%' and first_seen_at <= $2
+order by key, first_seen_at desc
+
+-- name: messages
+select m.id, m.agent, m.deposited_at, m.lineage, m.max_attempts,
+    coalesce(c.state, w.state) as state, coalesce(c.attempts, w.attempts) as attempts, c.reason, c.closed_at,
+    coalesce(w.held_by, '{}') as held_by, w.leased_until
+from mailbox.message m
+left join mailbox.work w on w.tenant_id = m.tenant_id and w.id = m.id
+left join mailbox.closed c on c.tenant_id = m.tenant_id and c.id = m.id
+where m.tenant_id = $1 and m.id = any($2::uuid[])
+
+-- name: message_events
+select message_id, at, kind, token, principal, data
+from mailbox.event
+where tenant_id = $1 and message_id = any($2::uuid[])
+order by message_id, position
+
+-- name: due_instants
+select receiptid, schedule, instant, emitted, outcome
+from execution.due_instant
+where tenant_id = $1 and receiptid = $2
+
+-- name: quarantine
+select error, sha256, quarantined_at from execution.quarantine where tenant_id = $1 and receiptid = $2

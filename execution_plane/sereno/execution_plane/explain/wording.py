@@ -1,0 +1,155 @@
+"""The words of an explanation: for each reason why, what would have changed it, and what can be done now."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sereno.envelope.identifiers import to_people
+
+Numbers = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Three sentences about one decision."""
+
+    why: str
+    would_have_changed: str
+    can_do_now: str
+
+
+def of_reason(reason: str, numbers: Numbers, subscription: str) -> Wording:
+    """The words for a stored reason with its numbers; raises KeyError for a reason or number nobody wrote."""
+    return _WORDS[reason](numbers, subscription)
+
+
+def _delivered(numbers: Numbers, subscription: str) -> Wording:
+    message = to_people("msg", numbers["message"])
+    return Wording(
+        f"all seven guards let it pass and it became message {message}",
+        f"a filter or limit of {subscription} that says no, or its pause before the event",
+        f"sereno mailbox list shows where {message} stands",
+    )
+
+
+def _duplicate(numbers: Numbers, _subscription: str) -> Wording:
+    first, became = to_people("rcp", numbers["of"]), numbers["became"]
+    message = "" if numbers["message"] is None else f" as {to_people('msg', numbers['message'])}"
+    what = "signed body" if numbers["by"] == "body" else f"occurrence {numbers['key']}"
+    return Wording(
+        f"the same {what} had come before as {first}, which was {became}{message}",
+        f"another event id and body, or an arrival after {numbers['window_ends']}",
+        f"sereno explain {first}",
+    )
+
+
+def _self_origin(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"the agent itself is its actor ({numbers['actor']})",
+        "an actor that is not among the agent's identities",
+        "nothing: an agent does not wake itself",
+    )
+
+
+def _cycle(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"its causes already woke this agent: {' → '.join(numbers['path'])}",
+        f"limits.reentry of at least {numbers['same_agent']} (it is {numbers['reentry']})",
+        f"raise limits.reentry of {subscription} if the loop is wanted",
+    )
+
+
+def _too_deep(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"its chain has {numbers['hops']} steps and {numbers['ancestors']} ancestors",
+        f"a chain of at most {numbers['max_hops']} steps",
+        "look at the chain's first event and break the loop there",
+    )
+
+
+def _not_active(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"{subscription} was {numbers['state']}, not active",
+        "an active subscription when the event came",
+        f"sereno sub resume {subscription}, then let the sender deliver it again",
+    )
+
+
+def _expired(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"{subscription} had expired at {numbers['expires']}",
+        "a later limits.expires",
+        f"apply {subscription} with a later limits.expires",
+    )
+
+
+def _policy_expired(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"the last manifest of the control plane was valid until {numbers['policy_valid_until']}",
+        "a control plane that renewed its manifest before then",
+        "start the control plane; what is held re-enters when a new manifest arrives",
+    )
+
+
+def _sender_unverified(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"{subscription} demands a verified sender and this one is {numbers['trust']}",
+        "a sender that the platform knows, or sender: any",
+        f"apply {subscription} with sender: any, or make the sender known",
+    )
+
+
+def _cooldown(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"it came {numbers['since_last_seconds']:g} s after the last wake-up, inside the cooldown"
+        f" of {numbers['every_seconds']:g} s",
+        f"an arrival at or after {numbers['ends']}, or a shorter limits.cooldown.every",
+        f"wait until {numbers['ends']}, or shorten the cooldown of {subscription}",
+    )
+
+
+def _error(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"it could not be decided: {numbers['fault']}",
+        "data for which every filter can be evaluated",
+        f"mend the filter of {subscription} or the sender's data; the retry of the sender is a first arrival",
+    )
+
+
+def _taken(what: str) -> Callable[[Numbers, str], Wording]:
+    def words(_numbers: Numbers, subscription: str) -> Wording:
+        return Wording(
+            f"{what} before it came",
+            f"the right of {subscription} to fire when the event came",
+            "an authorised person gives the right back",
+        )
+
+    return words
+
+
+def _exhausted(_numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"{subscription} had reached its number of occurrences",
+        "a higher limits.max_occurrences",
+        f"apply {subscription} with a higher limits.max_occurrences",
+    )
+
+
+_WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
+    "delivered": _delivered,
+    "duplicate": _duplicate,
+    "self_origin": _self_origin,
+    "cycle": _cycle,
+    "too_deep": _too_deep,
+    "not_active": _not_active,
+    "expired": _expired,
+    "exhausted": _exhausted,
+    "revoked": _taken("its right to fire was revoked"),
+    "owner_removed": _taken("its owner was removed"),
+    "agent_suspended": _taken("its agent was suspended"),
+    "policy_expired": _policy_expired,
+    "sender_unverified": _sender_unverified,
+    "cooldown": _cooldown,
+    "filter_fault": _error,
+    "undecidable": _error,
+}
