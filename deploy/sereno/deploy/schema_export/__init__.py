@@ -1,0 +1,1 @@
+"""The export of every public shape from the models that define it (`make schemas`)."""
