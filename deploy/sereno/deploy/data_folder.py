@@ -2,10 +2,12 @@
 
 import contextlib
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.discovery import FILE_NAME
@@ -80,15 +82,32 @@ class DataFolder:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise StartError(
-                    f"The data folder {self.root} is in use by process {stream.read().strip() or 'unknown'}: "
-                    "stop it with 'sereno down', or name another folder with --data.",
-                    Exit.REFUSED,
-                ) from None
+                raise self._in_use(stream.read()) from None
             stream.truncate(0)
             stream.write(str(os.getpid()))
             stream.flush()
             yield
+
+    def _in_use(self, holder: str) -> StartError:
+        return StartError(
+            f"The data folder {self.root} is in use by process {holder.strip() or 'unknown'}: "
+            "stop it with 'sereno down', or name another folder with --data.",
+            Exit.REFUSED,
+        )
+
+    def refuse_if_held(self) -> None:
+        """Raise `StartError` when a `sereno up` has the folder now."""
+        holder = self.holder()
+        if holder is not None:
+            raise self._in_use(str(holder))
+
+    def read_discovery(self) -> dict[str, Any] | None:
+        """The content of `sereno.json`; none while nothing runs."""
+        try:
+            content: dict[str, Any] = json.loads(self.discovery.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return content
 
     def holder(self) -> int | None:
         """The process id of the `sereno up` that uses the folder now, if any."""

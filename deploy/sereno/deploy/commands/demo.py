@@ -1,0 +1,7 @@
+"""`sereno demo`."""
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""

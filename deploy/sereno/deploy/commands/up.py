@@ -1,0 +1,139 @@
+"""`sereno up`."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from sereno.deploy.commands.flags import Data, Json, options
+from sereno.deploy.data_folder import DataFolder
+from sereno.deploy.faults import StartError
+from sereno.deploy.options import Options
+from sereno.deploy.tail import last_lines
+from sereno.mailbox.cli.exits import Exit
+from sereno.mailbox.cli.output import print_json
+
+_DETACHED_SECONDS = 120.0
+_POLL_SECONDS = 0.05
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command("up")
+    def up(
+        *,
+        data: Data = None,
+        postgres: Annotated[
+            str | None, typer.Option(help="DSN of an existing PostgreSQL; it is not started then.")
+        ] = None,
+        nats: Annotated[
+            str | None, typer.Option(help="URL of an existing NATS; it is not started then.")
+        ] = None,
+        control_port: Annotated[
+            int | None,
+            typer.Option(min=0, max=65535, help="Port of the control plane (7700); 0 takes a free one."),
+        ] = None,
+        execution_port: Annotated[
+            int | None,
+            typer.Option(min=0, max=65535, help="Port of the execution plane (7701); 0 takes a free one."),
+        ] = None,
+        detach: Annotated[bool, typer.Option("--detach", help="Return once everything is ready.")] = False,
+        json: Json = False,
+    ) -> None:
+        """Start everything on this machine and stay; Ctrl-C stops it."""
+        chosen = options(
+            data=data, postgres=postgres, nats=nats, control_port=control_port, execution_port=execution_port
+        )
+        if detach:
+            _detach(chosen, json=json)
+        else:
+            _stay(chosen, json=json)
+
+
+def _stay(chosen: Options, *, json: bool) -> None:
+    # The database libraries take a second to load, which other commands need not wait for.
+    from sereno.deploy.up import installation, keep_running  # noqa: PLC0415
+
+    stop = threading.Event()
+    stop_on_signals(stop)
+    with installation(chosen, stop, _say) as running:
+        if not stop.is_set():
+            _announce(running.discovery(), json=json)
+            keep_running(chosen, running, stop, _say)
+        _say("stopping")
+
+
+def stop_on_signals(stop: threading.Event) -> None:
+    """Set `stop` at SIGTERM, Ctrl-C and when the terminal goes away."""
+
+    def told(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, told)
+
+
+def _say(sentence: str) -> None:
+    typer.echo(f"sereno: {sentence}", err=True)
+
+
+def _announce(discovery: dict[str, Any], *, json: bool) -> None:
+    if json:
+        print_json(discovery)
+    else:
+        typer.echo(f"control plane    {discovery['control_url']}")
+        typer.echo(f"execution plane  {discovery['execution_url']}")
+        typer.echo(f"admin token in   {discovery['token_file']}")
+    sys.stdout.flush()
+
+
+def _detach(chosen: Options, *, json: bool) -> None:
+    folder = DataFolder(chosen.data.absolute().resolve())
+    folder.make()
+    folder.refuse_if_held()
+    with folder.log("up").open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sereno.deploy.main", "up"],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+            # A DSN with its password goes by the environment: arguments are shown by ps.
+            env={**os.environ, **_as_environment(chosen)},
+        )
+    _announce(_await_discovery(process, folder), json=json)
+
+
+def _as_environment(chosen: Options) -> dict[str, str]:
+    return {
+        "SERENO_DATA": str(chosen.data),
+        "SERENO_POSTGRES": chosen.dsn(),
+        "SERENO_NATS": chosen.nats,
+        "SERENO_CONTROL_PORT": str(chosen.control_port),
+        "SERENO_EXECUTION_PORT": str(chosen.execution_port),
+    }
+
+
+def _await_discovery(process: subprocess.Popen[bytes], folder: DataFolder) -> dict[str, Any]:
+    give_up = time.monotonic() + _DETACHED_SECONDS
+    while time.monotonic() < give_up:
+        code = process.poll()
+        if code is not None:
+            known = code in set(Exit)
+            raise StartError(_sentence(folder), Exit(code) if known else Exit.FAULT)
+        found = folder.read_discovery()
+        if found is not None and found["pids"]["up"] == process.pid:
+            return found
+        time.sleep(_POLL_SECONDS)
+    raise StartError(f"not ready within {_DETACHED_SECONDS:.0f} s: see {folder.log('up')}")
+
+
+def _sentence(folder: DataFolder) -> str:
+    return "".join(last_lines(folder.log("up"), 1)).removeprefix("sereno: ") or "it ended while it started"

@@ -1,0 +1,77 @@
+"""The configuration file of each process: its own role, its own seed, its own keys, and nobody else's."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sereno.deploy import database, private_file
+from sereno.deploy.data_folder import DataFolder
+from sereno.deploy.identities import Identities
+from sereno.deploy.options import Options
+from sereno.deploy.servers import Servers
+
+PROCESSES = ("control", "gateway", "listeners", "pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where both planes listen."""
+
+    control_host: str
+    control_port: int
+    execution_host: str
+    execution_port: int
+
+    @property
+    def control_url(self) -> str:
+        """Where the control plane is asked."""
+        return f"http://{self.control_host}:{self.control_port}"
+
+    @property
+    def execution_url(self) -> str:
+        """Where the execution plane is asked."""
+        return f"http://{self.execution_host}:{self.execution_port}"
+
+
+def write(
+    folder: DataFolder, identities: Identities, servers: Servers, addresses: Addresses, options: Options
+) -> dict[str, Path]:
+    """Write the files (0600); their paths by process."""
+    passwords = identities.role_passwords
+    written = {}
+    for name in PROCESSES:
+        role = database.CONTROL if name == "control" else database.EXECUTION
+        content: dict[str, Any] = {
+            "postgres": database.with_login(servers.postgres, role, passwords[role]),
+            "nats": servers.nats,
+            "nats_seed_file": str(identities.seed_file(name)) if servers.seeds else _given_seed(options),
+            "control_host": addresses.control_host,
+            "control_port": addresses.control_port,
+            "control_url": addresses.control_url,
+            "execution_host": addresses.execution_host,
+            "execution_port": addresses.execution_port,
+            "execution_url": addresses.execution_url,
+            "json_logs": options.json_logs,
+            **_keys(name, identities),
+        }
+        path = folder.configuration / f"{name}.json"
+        private_file.write(path, json.dumps(content, indent=2).encode())
+        written[name] = path
+    return written
+
+
+def _given_seed(options: Options) -> str | None:
+    return str(options.nats_seed_file) if options.nats_seed_file else None
+
+
+def _keys(name: str, identities: Identities) -> dict[str, str]:
+    if name == "control":
+        return {
+            "signing_key_file": str(identities.signing_key_file),
+            "admin_token_sha256_file": str(identities.admin_token_sha256_file),
+        }
+    return {
+        "manifest_keys_file": str(identities.manifest_keys_file),
+        "lease_key_file": str(identities.lease_key_file),
+    }

@@ -1,0 +1,152 @@
+"""`sereno up`: engines, schemas, identities and the processes of both planes, from start to stop."""
+
+import asyncio
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from sereno.deploy import configuration, private_file, servers
+from sereno.deploy.child import Child
+from sereno.deploy.configuration import Addresses
+from sereno.deploy.data_folder import DataFolder
+from sereno.deploy.faults import StartError
+from sereno.deploy.identities import Identities
+from sereno.deploy.leftovers import end_leftovers
+from sereno.deploy.options import Options
+from sereno.deploy.ports import free_port, is_free
+from sereno.deploy.postgres_binaries import SHARED_CACHE
+from sereno.deploy.readiness import wait_until_ready
+from sereno.deploy.supervision import Supervised, supervise
+from sereno.mailbox.cli.exits import Exit
+from sereno.mailbox.engine.bus import BusUnreachableError
+from sereno.mailbox.engine.postgres import DatabaseUnreachableError
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A running installation as others find it; it holds no secret, only the names of files that do."""
+
+    control_url: str
+    execution_url: str
+    token_file: Path
+    postgres: str
+    nats: str
+    nats_seed_file: Path | None
+    supervised: tuple[Supervised, ...]
+
+    def discovery(self) -> dict[str, Any]:
+        """The content of `sereno.json`."""
+        pids = {subject.name: subject.process.pid for subject in self.supervised if subject.process}
+        return {
+            "control_url": self.control_url,
+            "execution_url": self.execution_url,
+            "token_file": str(self.token_file),
+            "postgres": self.postgres,
+            "nats": self.nats,
+            "nats_seed_file": str(self.nats_seed_file) if self.nats_seed_file else None,
+            "pids": {"up": os.getpid(), **pids},
+        }
+
+
+@contextlib.contextmanager
+def installation(
+    options: Options, stop: threading.Event, say: Say, *, programs: Path = SHARED_CACHE
+) -> Iterator[Installation]:
+    """Everything started and ready, unless `stop` was set meanwhile; at the end everything is stopped.
+
+    Raises `StartError` with one sentence; nothing runs then.
+    """
+    folder = DataFolder(options.data.absolute().resolve())
+    folder.make()
+    with folder.held(), contextlib.ExitStack() as stack:
+        folder.discovery.unlink(missing_ok=True)
+        if ended := end_leftovers(folder):
+            say(f"ended {len(ended)} processes that an earlier start left behind")
+        addresses = _addresses(options)
+        identities = Identities(folder.secrets)
+        engines = stack.enter_context(servers.running(folder, identities, options, programs))
+        _prepare(engines, identities)
+        children = _children(folder, configuration.write(folder, identities, engines, addresses, options))
+        stack.callback(_stop_all, children)
+        _start(children, addresses, stop)
+        running = Installation(
+            control_url=addresses.control_url,
+            execution_url=addresses.execution_url,
+            token_file=identities.admin_token_file,
+            postgres=engines.postgres,
+            nats=engines.nats,
+            nats_seed_file=identities.seed_file("operator") if engines.seeds else options.nats_seed_file,
+            supervised=(*engines.owned, *children),
+        )
+        stack.callback(folder.discovery.unlink, missing_ok=True)
+        publish(folder, running)
+        yield running
+
+
+def publish(folder: DataFolder, running: Installation) -> None:
+    """Write `sereno.json`, by which commands find the planes."""
+    private_file.write(folder.discovery, json.dumps(running.discovery(), indent=2).encode())
+
+
+def keep_running(options: Options, running: Installation, stop: threading.Event, say: Say) -> None:
+    """Start again what ends, until `stop` is set."""
+    folder = DataFolder(options.data.absolute().resolve())
+    supervise(running.supervised, stop, say=say, changed=lambda: publish(folder, running))
+
+
+def _addresses(options: Options) -> Addresses:
+    """The ports to listen on, 0 taking a free one. Raises `StartError` when one is taken."""
+    for plane, host, port in (
+        ("control", options.control_host, options.control_port),
+        ("execution", options.execution_host, options.execution_port),
+    ):
+        if port and not is_free(port, host):
+            raise StartError(
+                f"Port {port} on {host} is in use by another program: choose another with "
+                f"--{plane}-port, 0 taking a free one.",
+                Exit.REFUSED,
+            )
+    if options.control_port and options.control_port == options.execution_port:
+        raise StartError(
+            "Both planes cannot listen on one port: choose another --execution-port.", Exit.BAD_INPUT
+        )
+    control = options.control_port or free_port()
+    return Addresses(
+        options.control_host, control, options.execution_host, options.execution_port or free_port()
+    )
+
+
+def _prepare(engines: servers.Servers, identities: Identities) -> None:
+    try:
+        asyncio.run(servers.prepare(engines, identities))
+    except (DatabaseUnreachableError, BusUnreachableError) as fault:
+        raise StartError(f"{fault}.", Exit.UNREACHABLE) from fault
+    except asyncpg.PostgresError as fault:
+        raise StartError(f"PostgreSQL refused to prepare the database: {fault}.") from fault
+
+
+def _children(folder: DataFolder, files: dict[str, Path]) -> list[Child]:
+    return [Child(name, path, folder.log(name)) for name, path in files.items()]
+
+
+def _start(children: Sequence[Child], addresses: Addresses, stop: threading.Event) -> None:
+    for child in children:
+        child.start()
+    urls = {"control": addresses.control_url, "gateway": addresses.execution_url}
+    wait_until_ready({child.name: (child, urls.get(child.name)) for child in children}, stop)
+
+
+def _stop_all(children: Sequence[Child]) -> None:
+    for child in children:
+        child.ask_to_stop()
+    for child in reversed(children):
+        child.stop()
