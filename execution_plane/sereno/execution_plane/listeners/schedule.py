@@ -106,17 +106,15 @@ def _after_a_gap(schedule: Schedule, first: datetime, missed_until: datetime, no
     """Instants were missed: `latest` saves the last of them unless a newer one is due anyway, `skip` none."""
     last_missed = _last_before(schedule, missed_until)
     on_time = tuple(islice(_due(schedule, missed_until, now), MAX_SIGNALS))
-    saved = (last_missed,) if schedule.misfire == "latest" and not on_time else ()
-    lost_until = _last_before(schedule, last_missed) if saved else last_missed
+    saved = () if last_missed is None or on_time or schedule.misfire == "skip" else (last_missed,)
+    lost_until = _last_before(schedule, saved[0]) if saved else last_missed
     skipped = _skipped(schedule, first, lost_until, "misfire")
     return _emit(schedule, iter((*saved, *on_time)), skipped)
 
 
 def _skip_all(schedule: Schedule, now: datetime) -> Advance:
-    first = schedule.next_due or now
-    last = _last_before(schedule, now + _MOMENT)
-    skipped = _skipped(schedule, first, last, "paused")
-    return Advance((), skipped, replace(schedule, last_instant=last, next_due=_next(schedule, last)))
+    skipped = _skipped(schedule, schedule.next_due or now, _last_before(schedule, now + _MOMENT), "paused")
+    return _emit(schedule, iter(()), skipped)
 
 
 def _emit(schedule: Schedule, instants: Iterator[datetime], skipped: Skipped | None) -> Advance:
@@ -132,9 +130,9 @@ def _due(schedule: Schedule, first: datetime, now: datetime) -> Iterator[datetim
     return rule.instants(schedule.source, first - _MOMENT, end)
 
 
-def _last_before(schedule: Schedule, moment: datetime) -> datetime:
+def _last_before(schedule: Schedule, moment: datetime) -> datetime | None:
     end = moment if schedule.expires is None else min(moment, schedule.expires)
-    return rule.last_before(schedule.source, end) or moment
+    return rule.last_before(schedule.source, end)
 
 
 def _next(schedule: Schedule, after: datetime) -> datetime | None:
@@ -144,9 +142,9 @@ def _next(schedule: Schedule, after: datetime) -> datetime | None:
 
 
 def _skipped(
-    schedule: Schedule, first: datetime, last: datetime, reason: Literal["misfire", "paused"]
+    schedule: Schedule, first: datetime, last: datetime | None, reason: Literal["misfire", "paused"]
 ) -> Skipped | None:
-    if last < first:
+    if last is None or last < first:
         return None
     every = schedule.source.every
     # Counted, not listed: a second's interval over a month is millions.
