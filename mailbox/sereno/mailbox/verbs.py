@@ -82,11 +82,12 @@ class Mailbox:
                 )
                 if claimed:
                     return claimed
+                if promoted:
+                    continue
                 left = until - loop.time()
                 if left <= 0:
                     break
-                if not promoted:
-                    await _first(hinted, min(left, self._poll_seconds))
+                await _first(hinted, min(left, self._poll_seconds))
         return []
 
     async def _claim_once(self, *arguments: Any) -> tuple[list[Claimed], bool]:
@@ -109,7 +110,7 @@ class Mailbox:
 
     async def release(self, items: Sequence[ReleaseItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Give work back; the answer's state is `ready`, or `dead` when that was the last attempt."""
-        columns = [[item.reason for item in items], [item.retry_after for item in items]]
+        columns: list[list[Any]] = [[item.reason for item in items], [item.retry_after for item in items]]
         return await self._answer("release", [item.token for item in items], columns, principal)
 
     async def check(self, tokens: Sequence[int], principal: Principal = SYSTEM) -> list[Answer]:

@@ -20,6 +20,7 @@ from sereno.mailbox.verbs import Mailbox
 from tests.mailbox_messages import message
 
 MOVES = 40
+NEVER_ISSUED = 1
 WAYS = ["claim"] * 6 + ["renew", "renew", "ack", "release", "not_started", "rejected"]
 WAYS += ["reap", "reap", "hold", "suspend", "unhold", "withdraw", "lapse", "lapse"]
 
@@ -32,7 +33,7 @@ class Run:
         self.mailbox = Mailbox(pool)
         self.random = random.Random(seed)
         self.message = given
-        self.tokens = [1]
+        self.tokens = [NEVER_ISSUED]
         self.position = 0
 
     async def start(self) -> None:
@@ -53,7 +54,10 @@ class Run:
         expected = decide(self.work, self.dated(command, at)) if command else ()
         if isinstance(expected, Refusal):
             assert not happened, (way, self.work, happened)
-            assert answer is None or answer.status is expected.status, (way, self.work, answer, expected)
+            if answer is not None:
+                # Only the log knows that a token was never issued.
+                status = Status.UNKNOWN if answer.token == NEVER_ISSUED else expected.status
+                assert answer.status is status, (way, self.work, answer)
         else:
             assert tuple(happened) == expected, (way, self.work)
         for event in happened:
@@ -148,7 +152,7 @@ class Run:
     async def stored(self) -> Work:
         row = await self.pool.fetchrow("select * from mailbox.work")
         if row is not None:
-            return from_row(row, self.work.terms)
+            return from_row(dict(row), self.work.terms)
         closed = await self.pool.fetchrow("select * from mailbox.closed")
         assert closed is not None
         assert (State(closed["state"]), closed["reason"]) == (self.work.state, self.work.reason)
