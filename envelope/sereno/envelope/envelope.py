@@ -41,7 +41,7 @@ class EnvelopeFault(Exception):  # noqa: N818 - our faults are called faults, as
 class Envelope(Event):
     """An event as the platform received it; every attribute below is written by the platform (contract, part 1).
 
-    `receiptid` is a UUIDv7 as text, `recordedtime` is UTC, `hops` is 0 for the first event of a chain.
+    `receiptid` is a UUIDv7 as text, `recordedtime` is UTC, `hops` is 1 for the first event of a chain.
     `outside` keeps what a sender had set under a name that is ours.
     """
 

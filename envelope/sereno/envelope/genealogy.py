@@ -1,4 +1,4 @@
-"""Genealogy: the chain an event belongs to, its cause, and how far down the chain it stands."""
+"""Genealogy: the chain an event belongs to, its cause, and its place in the chain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Genealogy:
-    """Correlation (first event of the chain), causation (the direct cause) and hops from the first event."""
+    """Correlation (first event of the chain), causation (the direct cause) and hops: 1 + the most hops among the causes."""
 
     correlationid: str
     causationid: str | None
@@ -15,7 +15,7 @@ class Genealogy:
 
 def root(receiptid: str) -> Genealogy:
     """The genealogy of an event that nothing of ours caused: it is its own first event."""
-    return Genealogy(correlationid=receiptid, causationid=None, hops=0)
+    return Genealogy(correlationid=receiptid, causationid=None, hops=1)
 
 
 def caused_by(causationid: str, causes: Sequence[Genealogy]) -> Genealogy:

@@ -34,7 +34,7 @@ class Receipt:
     tracestate: str | None = None
     correlationid: str | None = None
     causationid: str | None = None
-    hops: int = 0
+    hops: int = 1
 
 
 def receive(event: Event, receipt: Receipt) -> Envelope:

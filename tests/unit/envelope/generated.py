@@ -87,7 +87,7 @@ def receipts(draw: st.DrawFn) -> Receipt:
         traceparent=draw(st.sampled_from([None, f"00-{'1' * 32}-{'2' * 16}-01"])),
         correlationid=draw(optional),
         causationid=draw(optional),
-        hops=draw(st.integers(0, 9)),
+        hops=draw(st.integers(1, 9)),
     )
 
 

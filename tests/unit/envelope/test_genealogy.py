@@ -10,8 +10,8 @@ def test_a_chain_counts_its_hops_from_the_first_event() -> None:
     first = root("r1")
     second = caused_by("m1", [first])
     third = caused_by("m2", [second, root("r9")])
-    assert (first, second) == (Genealogy("r1", None, 0), Genealogy("r1", "m1", 1))
-    assert third == Genealogy("r1", "m2", 2)
+    assert (first, second) == (Genealogy("r1", None, 1), Genealogy("r1", "m1", 2))
+    assert third == Genealogy("r1", "m2", 3)
 
 
 def test_what_has_no_cause_is_a_root() -> None:

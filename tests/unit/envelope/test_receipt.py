@@ -60,7 +60,7 @@ def test_occurred_and_received_are_two_clocks_in_utc() -> None:
 
 def test_an_event_without_cause_begins_its_own_chain() -> None:
     envelope = receive(EVENT, RECEIPT)
-    assert (envelope.correlationid, envelope.causationid, envelope.hops) == (RECEIPT.receiptid, None, 0)
+    assert (envelope.correlationid, envelope.causationid, envelope.hops) == (RECEIPT.receiptid, None, 1)
 
 
 def test_the_senders_trace_is_followed_only_when_valid_and_none_is_ours() -> None:
