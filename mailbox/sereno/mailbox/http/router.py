@@ -1,0 +1,160 @@
+"""Routes of the mailbox; every refusal is a problem that names the field."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from sereno.envelope.identifiers import from_people
+from sereno.mailbox import listing, notices
+from sereno.mailbox.bearer import LeaseBearers
+from sereno.mailbox.engine.problems import Problem
+from sereno.mailbox.http import shapes
+from sereno.mailbox.http.authentication import Authenticate, Callers
+from sereno.mailbox.lease_items import Answer
+from sereno.mailbox.principal import Principal
+from sereno.mailbox.verbs import Mailbox
+
+KnowsAgent = Callable[[str, str], bool]
+"""Answers whether this tenant has declared this agent."""
+
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+
+def router(
+    mailbox: Mailbox, authenticate: Authenticate, *, bearers: LeaseBearers, knows_agent: KnowsAgent
+) -> APIRouter:
+    """The worker API and the lists, over one mailbox."""
+    callers = Callers(authenticate, bearers)
+    routes = APIRouter(prefix="/v1")
+    _claims(routes, mailbox, callers, bearers, knows_agent)
+    _verbs(routes, mailbox, callers)
+    _lists(routes, mailbox, callers, knows_agent)
+    return routes
+
+
+def _claims(
+    routes: APIRouter, mailbox: Mailbox, callers: Callers, bearers: LeaseBearers, knows_agent: KnowsAgent
+) -> None:
+    @routes.post("/mailboxes/{agent}/claim", tags=["mailbox"], summary="Lease ready messages")
+    async def claim(
+        agent: str,
+        body: shapes.ClaimBody,
+        request: Request,
+        caller: Annotated[Principal, Depends(callers.member)],
+        tenant: str | None = None,
+    ) -> shapes.ClaimAnswer:
+        home = _reachable(caller, tenant, agent, knows_agent)
+
+        async def connected() -> bool:
+            return not await request.is_disconnected()
+
+        claimed = await mailbox.claim(
+            home,
+            agent,
+            max=body.max,
+            lease_seconds=body.lease_seconds,
+            wait_seconds=body.wait_seconds,
+            incarnation=body.incarnation,
+            principal=caller,
+            connected=connected,
+        )
+        shown = [shapes.MessageShape.of(one, bearers.issue(one.lease.token)) for one in claimed]
+        return shapes.ClaimAnswer(messages=shown)
+
+
+def _verbs(routes: APIRouter, mailbox: Mailbox, callers: Callers) -> None:
+    holder = Depends(callers.holder)
+
+    @routes.post("/leases/renew", tags=["leases"], summary="Keep leases", response_model_exclude_none=True)
+    async def renew(body: shapes.RenewBody, caller: Annotated[Principal, holder]) -> shapes.Answers:
+        return await _answers(mailbox.renew([item.item() for item in body.items], caller))
+
+    @routes.post(
+        "/leases/ack", tags=["leases"], summary="Close work as done", response_model_exclude_none=True
+    )
+    async def ack(body: shapes.AckBody, caller: Annotated[Principal, holder]) -> shapes.Answers:
+        return await _answers(mailbox.ack([item.item() for item in body.items], caller))
+
+    @routes.post(
+        "/leases/release", tags=["leases"], summary="Give work back", response_model_exclude_none=True
+    )
+    async def release(body: shapes.ReleaseBody, caller: Annotated[Principal, holder]) -> shapes.Answers:
+        return await _answers(mailbox.release([item.item() for item in body.items], caller))
+
+    @routes.post(
+        "/leases/check", tags=["leases"], summary="May they still act?", response_model_exclude_none=True
+    )
+    async def check(body: shapes.CheckBody, caller: Annotated[Principal, holder]) -> shapes.Answers:
+        return await _answers(mailbox.check([item.token for item in body.items], caller))
+
+
+def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
+    member = Depends(callers.member)
+
+    @routes.get("/mailboxes", tags=["mailbox"], summary="Mailboxes with open or dead messages")
+    async def mailboxes(caller: Annotated[Principal, member], tenant: str | None = None) -> dict[str, Any]:
+        return {"mailboxes": await listing.mailboxes(mailbox.pool, _scope(caller, tenant), caller)}
+
+    @routes.get(
+        "/mailboxes/{agent}/messages", tags=["mailbox"], summary="Messages of a mailbox, newest first"
+    )
+    async def messages(
+        agent: str,
+        caller: Annotated[Principal, member],
+        tenant: str | None = None,
+        state: Literal["ready", "leased", "parked", "acked", "dead"] | None = None,
+        limit: Limit = 100,
+    ) -> dict[str, Any]:
+        home = _reachable(caller, tenant, agent, knows_agent)
+        return {"messages": await listing.messages(mailbox.pool, home, agent, state=state, limit=limit)}
+
+    @routes.get("/messages/{identifier}", tags=["mailbox"], summary="One message with its leases")
+    async def message(identifier: str, caller: Annotated[Principal, member]) -> dict[str, Any]:
+        try:
+            prefix, uuid = from_people(identifier)
+        except ValueError as fault:
+            raise _bad_input("path.identifier", str(fault)) from fault
+        found = await listing.message(mailbox.pool, uuid, caller) if prefix in {"", "msg"} else None
+        if found is None:
+            raise Problem(404, "not_found", f"there is no message {identifier}")
+        return found
+
+    @routes.get("/notices", tags=["mailbox"], summary="What a person should know, latest first")
+    async def list_notices(
+        caller: Annotated[Principal, member], tenant: str | None = None, limit: Limit = 100
+    ) -> dict[str, Any]:
+        async with mailbox.pool.acquire() as conn:
+            return {"notices": await notices.listed(conn, _scope(caller, tenant), limit=limit)}
+
+
+async def _answers(verb: Awaitable[Sequence[Answer]]) -> shapes.Answers:
+    try:
+        answers = await verb
+    except ValueError as fault:
+        path, _, sentence = str(fault).partition(": ")
+        raise _bad_input(f"body.{path}", sentence) from fault
+    return shapes.Answers(items=[shapes.AnswerItem.of(answer) for answer in answers])
+
+
+def _reachable(caller: Principal, tenant: str | None, agent: str, knows_agent: KnowsAgent) -> str:
+    """The tenant of a mailbox that the caller reaches and that is declared."""
+    home = tenant or caller.home
+    if not caller.reaches(home, agent):
+        raise Problem(403, "forbidden", f"{caller.name} may not serve the mailbox of {agent} in {home}")
+    if not knows_agent(home, agent):
+        raise Problem(
+            404, "unknown_agent", f"agent: {agent} is not declared in tenant {home}; apply a 'kind: Agent'"
+        )
+    return home
+
+
+def _scope(caller: Principal, tenant: str | None) -> str | None:
+    """The tenant to list; None for all of them."""
+    if tenant is not None and caller.tenant not in {"*", tenant}:
+        raise Problem(403, "forbidden", f"{caller.name} may not read tenant {tenant}")
+    return tenant or (None if caller.tenant == "*" else caller.tenant)
+
+
+def _bad_input(path: str, message: str) -> Problem:
+    return Problem(422, "bad_input", f"{path}: {message}", faults=[{"path": path, "message": message}])

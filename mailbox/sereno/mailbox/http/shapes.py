@@ -1,0 +1,170 @@
+"""The shapes of the mailbox's HTTP verbs; a field out of bounds is refused by name."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from sereno.envelope.identifiers import to_people
+from sereno.mailbox.lease_items import AckItem, Answer, Claimed, ReleaseItem, RenewItem, Status
+from sereno.mailbox.verbs import MAX_BATCH
+
+MAX_RESULT_BYTES = 65_536
+MAX_LEASE_SECONDS = 86_400.0
+MAX_WAIT_SECONDS = 60.0
+_MAX_TOKEN = (1 << 63) - 1
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+def _small(value: Any) -> Any:
+    size = len(orjson.dumps(value))
+    if size > MAX_RESULT_BYTES:
+        raise ValueError(f"expected at most {MAX_RESULT_BYTES} bytes of JSON, got {size}")
+    return value
+
+
+Token = Annotated[int, Field(gt=0, le=_MAX_TOKEN, strict=True, description="Names the lease.")]
+Small = Annotated[Any, AfterValidator(_small)]
+
+
+class ClaimBody(_Body):
+    """What a worker asks for; without `lease_seconds` the message says how long."""
+
+    max: int = Field(1, ge=1, le=MAX_BATCH, strict=True)
+    lease_seconds: float | None = Field(None, ge=1, le=MAX_LEASE_SECONDS, allow_inf_nan=False)
+    wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)
+    incarnation: str = Field("", max_length=200, description="Names this very process of the worker.")
+
+
+class RenewBodyItem(_Body):
+    token: Token
+    progress: Small = None
+
+    def item(self) -> RenewItem:
+        return RenewItem(self.token, self.progress)
+
+
+class AckBodyItem(_Body):
+    token: Token
+    result: Small = None
+    usage: Annotated[dict[str, Any] | None, AfterValidator(_small)] = None
+
+    def item(self) -> AckItem:
+        return AckItem(self.token, self.result, self.usage)
+
+
+class ReleaseBodyItem(_Body):
+    token: Token
+    reason: str = Field(min_length=1, max_length=500)
+    retry_after: float | None = Field(
+        None, ge=0, le=MAX_LEASE_SECONDS, allow_inf_nan=False, description="Seconds."
+    )
+
+    def item(self) -> ReleaseItem:
+        return ReleaseItem(self.token, self.reason, self.retry_after)
+
+
+class CheckBodyItem(_Body):
+    token: Token
+
+
+_Items = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class RenewBody(_Body):
+    items: list[RenewBodyItem] = _Items
+
+
+class AckBody(_Body):
+    items: list[AckBodyItem] = _Items
+
+
+class ReleaseBody(_Body):
+    items: list[ReleaseBodyItem] = _Items
+
+
+class CheckBody(_Body):
+    items: list[CheckBodyItem] = _Items
+
+
+class AnswerItem(BaseModel):
+    """What became of one item; `until` and `state` where they are known."""
+
+    token: int
+    status: Status
+    until: datetime | None = None
+    state: str | None = None
+
+    @classmethod
+    def of(cls, answer: Answer) -> "AnswerItem":
+        return cls(token=answer.token, status=answer.status, until=answer.until, state=answer.state)
+
+
+class Answers(BaseModel):
+    items: list[AnswerItem]
+
+
+class LeaseShape(BaseModel):
+    """A lease; `bearer` is a credential for its verbs alone, to hand to the command that does the work."""
+
+    token: int
+    until: datetime
+    hard_deadline: datetime
+    bearer: str
+
+
+class SubscriptionShape(BaseModel):
+    name: str
+    version: int
+
+
+class MessageShape(BaseModel):
+    """One claimed message. Envelopes are flat CloudEvents; their `trust` says how far to believe them."""
+
+    id: str
+    tenant: str
+    agent: str
+    subscription: SubscriptionShape
+    instruction: str
+    envelopes: list[dict[str, Any]]
+    attempts: int
+    max_attempts: int
+    priority: int
+    serial_key: str | None
+    lineage: list[dict[str, Any]]
+    context: dict[str, Any]
+    lease: LeaseShape
+    approved_actions: list[dict[str, Any]] = []
+    denied_actions: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
+
+    @classmethod
+    def of(cls, claimed: Claimed, bearer: str) -> "MessageShape":
+        lease = claimed.lease
+        return cls(
+            id=to_people("msg", claimed.id),
+            tenant=claimed.tenant,
+            agent=claimed.agent,
+            subscription=SubscriptionShape(
+                name=claimed.subscription.name, version=claimed.subscription.version
+            ),
+            instruction=claimed.instruction,
+            envelopes=[dict(envelope) for envelope in claimed.envelopes],
+            attempts=claimed.attempts,
+            max_attempts=claimed.max_attempts,
+            priority=claimed.priority,
+            serial_key=claimed.serial_key,
+            lineage=[dict(ancestor) for ancestor in claimed.lineage],
+            context=dict(claimed.context),
+            lease=LeaseShape(
+                token=lease.token, until=lease.until, hard_deadline=lease.hard_deadline, bearer=bearer
+            ),
+        )
+
+
+class ClaimAnswer(BaseModel):
+    messages: list[MessageShape]
