@@ -27,7 +27,7 @@ _MEANING: Mapping[str, str] = {
     "dedupkey": "The natural key of the logical occurrence.",
     "correlationid": "The first event of the chain.",
     "causationid": "The cause of this event: a message or an event.",
-    "hops": "1 + the most hops among the causes; 0 for the first event of a chain.",
+    "hops": "1 + the most hops among the causes; 1 for the first event of a chain.",
     "trust": "How the sender is known; says who sent it, not that it is true.",
     "actor": "Who acted at the source.",
     "actorid": "The principal to whom actor resolves.",
@@ -83,5 +83,5 @@ def _shape(hint: Any) -> dict[str, Any]:
     if hint is datetime:
         return {"type": "string", "format": "date-time"}
     if hint is int:
-        return {"type": "integer", "minimum": 0}
+        return {"type": "integer", "minimum": 1}
     return {"type": "string", "minLength": 1}
