@@ -1,0 +1,74 @@
+"""What this machine does with a whole Sereno, as three figures: webhooks, deposits and claims per second.
+
+Run by `make bench-smoke`. The installation lies in a temporary folder and is removed afterwards.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.e2e.running import DOCUMENTS, Running, endpoint_url, running, until
+from tests.e2e.webhook_load import Load, send
+
+REQUESTS = 1000
+CONNECTIONS = 32
+CLAIM = 100
+WARM_UP = 64
+AGENT = "reviewer"
+
+
+def main() -> int:
+    with (
+        tempfile.TemporaryDirectory(prefix="sereno-bench-") as folder,
+        running(Path(folder) / "data") as sereno,
+    ):
+        url = endpoint_url(sereno.apply(DOCUMENTS))
+        asyncio.run(send(url, count=WARM_UP, connections=CONNECTIONS, first=1_000_001))
+        load = asyncio.run(send(url, count=REQUESTS, connections=CONNECTIONS))
+        until(lambda: sereno.ready(AGENT) == WARM_UP + REQUESTS)
+        deposits = backlog(sereno, url)
+        claimed, seconds = drain(sereno)
+        show(load, deposits, claimed / seconds)
+        return 0 if set(load.codes) == {202} else 1
+
+
+def backlog(sereno: Running, url: str) -> float:
+    """Deposits per second when the pipeline finds all the events waiting."""
+    before = sereno.ready(AGENT)
+    os.kill(sereno.pids["pipeline"], signal.SIGSTOP)
+    try:
+        asyncio.run(send(url, count=REQUESTS, connections=CONNECTIONS, first=2_000_001))
+    finally:
+        os.kill(sereno.pids["pipeline"], signal.SIGCONT)
+    began = time.perf_counter()
+    until(lambda: sereno.ready(AGENT) == before + REQUESTS, seconds=120)
+    return REQUESTS / (time.perf_counter() - began)
+
+
+def drain(sereno: Running) -> tuple[int, float]:
+    """Claim and acknowledge everything over HTTP, one worker, in batches: how many, and in how many seconds."""
+    count, began = 0, time.perf_counter()
+    while messages := sereno.execution("POST", f"/v1/mailboxes/{AGENT}/claim", {"max": CLAIM})["messages"]:
+        items = [{"token": message["lease"]["token"]} for message in messages]
+        answers = sereno.execution("POST", "/v1/leases/ack", {"items": items})["items"]
+        assert {answer["status"] for answer in answers} == {"ok"}
+        count += len(messages)
+    return count, time.perf_counter() - began
+
+
+def show(load: Load, deposits: float, claims: float) -> None:
+    p50, p99 = (1000 * load.quantile(share) for share in (0.5, 0.99))
+    sys.stdout.write(
+        f"webhooks  {load.rate:8.0f} /s   {REQUESTS} signed requests, {CONNECTIONS} connections, "
+        f"202 after {p50:.0f} ms (p50), {p99:.0f} ms (p99)\n"
+        f"deposits  {deposits:8.0f} /s   {REQUESTS} waiting events through match, guards and commit\n"
+        f"claims    {claims:8.0f} /s   claim and ack over HTTP, {CLAIM} at a time, one worker\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
