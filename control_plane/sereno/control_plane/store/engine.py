@@ -1,7 +1,7 @@
 """SQLAlchemy over asyncpg for the control plane, with the session rules of `sereno.mailbox.engine.postgres`."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 import asyncpg
 from sqlalchemy import event
@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sereno.mailbox.engine.migrate import sqlalchemy_url
 from sereno.mailbox.engine.postgres import COMMAND_TIMEOUT_SECONDS, CONNECT_TIMEOUT_SECONDS, SESSION, prepare
 
-AsyncpgConnection = asyncpg.Connection[asyncpg.Record]
+# asyncpg's classes take parameters for type checkers only.
+AsyncpgConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 
 class _Adapted(Protocol):

@@ -31,3 +31,4 @@ def downgrade() -> None:
         "event",
     ):
         op.execute(f"drop table control.{table}")
+    op.execute("drop function control.refuse_change()")

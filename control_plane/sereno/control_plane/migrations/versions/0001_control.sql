@@ -67,3 +67,8 @@ create table control.subscription_activity (
     last_at      timestamptz not null,
     primary key (tenant_id, subscription, outcome)
 );
+
+-- What happened is never rewritten, by whomever.
+create function control.refuse_change() returns trigger language plpgsql as $$ begin raise exception 'control.event is append-only'; end $$;
+create trigger event_is_append_only before update or delete or truncate on control.event
+    for each statement execute function control.refuse_change();
