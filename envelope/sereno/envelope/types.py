@@ -1,6 +1,6 @@
 """The catalogue of the event types that the platform itself emits (`sereno types list`)."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
@@ -34,8 +34,3 @@ CATALOGUE: tuple[EventType, ...] = (
     EventType(TIME_DUE, "time", "A nominal instant of a time subscription arrived."),
     EventType(WEBHOOK_RECEIVED, "webhook", "A verified webhook whose own type is unsigned or absent."),
 )
-
-
-def listing() -> list[dict[str, str]]:
-    """The catalogue as `sereno types list --json` prints it, ordered by name."""
-    return [asdict(event_type) for event_type in sorted(CATALOGUE, key=lambda entry: entry.name)]

@@ -24,8 +24,9 @@ def print_table(
 ) -> None:
     """A table on stdout; `None` is shown as an empty cell."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    for place, column in enumerate(columns):
+        # The first column names the row: people copy it, so it is never broken.
+        table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*("" if cell is None else str(cell) for cell in row))
     Console(soft_wrap=False).print(table)
