@@ -10,6 +10,14 @@ from sereno.mailbox.cli.exits import CommandError, Exit, of_status
 TIMEOUT_SECONDS = 30.0
 
 
+class ProblemError(CommandError):
+    """A plane refused: the sentence for people, and the problem details (RFC 9457) for a command that says more."""
+
+    def __init__(self, message: str, exit_code: Exit, problem: Mapping[str, Any]) -> None:
+        super().__init__(message, exit_code)
+        self.problem = problem
+
+
 class Client:
     """Asks one plane with a bearer token."""
 
@@ -38,14 +46,21 @@ class Client:
             raise CommandError(f"{self._url} does not answer: {fault}", Exit.UNREACHABLE) from fault
         if answer.is_success:
             return answer.json() if answer.content else None
-        raise CommandError(_sentence(answer), of_status(answer.status_code))
+        problem = _problem(answer)
+        raise ProblemError(_sentence(problem), of_status(answer.status_code), problem)
 
 
-def _sentence(answer: httpx.Response) -> str:
+def _problem(answer: httpx.Response) -> Mapping[str, Any]:
     try:
         problem = answer.json()
     except ValueError:
-        return f"{answer.request.url.path} answered {answer.status_code}"
+        problem = None
+    if isinstance(problem, dict):
+        return problem
+    return {"detail": f"{answer.request.url.path} answered {answer.status_code}"}
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
     faults = problem.get("faults") or []
     lines = [f"{_place(fault)}: {fault['message']}" for fault in faults]
     return "\n".join(lines) or str(problem.get("detail") or problem.get("code"))
