@@ -1,13 +1,16 @@
 """The matcher: which subscriptions an event concerns, found by tenant and origin first, then by their filters."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.subscriptions.filters import Attributes, FilterFault
+
+_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_LONGEST_VALUE = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +95,18 @@ def miss(subscription: Subscription, envelope: Envelope, attributes: Mapping[str
 
 
 def _found(text: str, attributes: Attributes) -> str:
-    """What the event holds of the attributes that the filter names, `data` only as far as a plain path goes."""
-    named = [
-        f"{path} = {value!r}"
-        for path, value in _values(attributes)
-        if re.search(rf"\b{re.escape(path)}\b", text)
-    ]
-    return ", ".join(named) or "none of the values it names"
+    """What the event holds where the filter looks, each value cut to what fits into a sentence."""
+    values = {path: _at(attributes, path.split(".")) for path in _PATH.findall(text)}
+    named = [f"{path} = {_short(value)}" for path, value in values.items() if value is not None]
+    return ", ".join(named) or "nothing there"
 
 
-def _values(attributes: Attributes) -> Iterator[tuple[str, object]]:
-    for name, value in attributes.items():
-        if name != "data":
-            yield name, value
-    pending: list[tuple[str, object]] = [("data", attributes.get("data"))]
-    while pending:
-        path, value = pending.pop()
-        if isinstance(value, Mapping):
-            pending.extend((f"{path}.{key}", below) for key, below in value.items())
-        elif value is None or isinstance(value, str | int | float | bool):
-            yield path, value
+def _at(value: Any, steps: Sequence[str]) -> Any:
+    for step in steps:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return None if isinstance(value, Mapping) else value
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

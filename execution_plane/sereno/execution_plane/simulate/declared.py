@@ -1,0 +1,143 @@
+"""The subscriptions of a simulation: declared in a file, moved through their lives by control lines."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from sereno.execution_plane.guards.subscription import Identity, Subscription, of_spec
+from sereno.execution_plane.listeners.schedule import Schedule, of_object, reconcile
+from sereno.subscriptions import documents, lifecycle
+from sereno.subscriptions.documents import Document
+from sereno.subscriptions.faults import Faults
+from sereno.subscriptions.lifecycle import State, Step, Verb
+from sereno.subscriptions.models import AgentSpec, SubscriptionSpec
+from sereno.subscriptions.snapshot import CatalogObject
+
+ACTOR = "user:simulated"
+
+
+class Refused(Exception):  # noqa: N818 - the field's word
+    """A step that the subscription's life or the model does not allow; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One subscription as it stands: its object, its life, its schedule if it has one, and the compiled form;
+    `written` is its specification without what was left to defaults.
+    """
+
+    object: CatalogObject
+    written: Mapping[str, Any]
+    life: lifecycle.Subscription
+    identities: frozenset[Identity]
+    compiled: Subscription
+    schedule: Schedule | None
+    revoked: bool = False
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it matches nothing any more."""
+        return self.life.state is State.DELETED
+
+
+def declare(declared: Iterable[Document], at: datetime) -> list[Declared]:
+    """The subscriptions among the documents, active from `at`."""
+    read = list(declared)
+    identities = {
+        (document.tenant, document.metadata.name): frozenset(
+            (identity.origin, identity.actor) for identity in document.spec.identities
+        )
+        for document in read
+        if isinstance(document.spec, AgentSpec)
+    }
+    return [_declare(document, identities, at) for document in read if document.kind == "Subscription"]
+
+
+def _declare(
+    document: Document, identities: Mapping[tuple[str, str], frozenset[Identity]], at: datetime
+) -> Declared:
+    spec = document.canonical()
+    found = CatalogObject(
+        kind="Subscription",
+        tenant=document.tenant,
+        name=document.metadata.name,
+        id=document.metadata.name,
+        version=1,
+        state=State.ACTIVE,
+        spec=spec,
+        created_by=spec["owner"],
+        updated_at=at,
+    )
+    own = identities.get((document.tenant, str(spec["agent"]).removeprefix("agent:")), frozenset())
+    life = lifecycle.Subscription(State.ACTIVE, 1)
+    written = document.spec.model_dump(mode="json", exclude_unset=True)
+    return Declared(found, written, life, own, _compile(found, own, revoked=False), of_object(found))
+
+
+def _compile(found: CatalogObject, identities: frozenset[Identity], *, revoked: bool) -> Subscription:
+    return of_spec(
+        SubscriptionSpec.model_validate(found.spec),
+        tenant=found.tenant,
+        name=found.name,
+        version=found.version,
+        state=State(found.state),
+        revoked=revoked,
+        identities=identities,
+    )
+
+
+def step(declared: Declared, verb: Verb, reason: str | None, at: datetime) -> Declared:
+    """The subscription after one step of its life; Refused when the life does not allow it."""
+    answer = lifecycle.decide(declared.life, Step(verb, ACTOR, reason or "simulated"))
+    if isinstance(answer, lifecycle.Refusal):
+        raise Refused(answer.message)
+    life = declared.life
+    for event in answer:
+        life = lifecycle.evolve(life, event)
+    update = {"state": str(life.state), "version": life.version, "updated_at": at}
+    return _changed(replace(declared, life=life), declared.object.model_copy(update=update))
+
+
+def revoke(declared: Declared) -> Declared:
+    """The subscription without the right to fire."""
+    return _changed(replace(declared, revoked=True), declared.object)
+
+
+def edit(declared: Declared, patch: Mapping[str, Any], reason: str | None, at: datetime) -> Declared:
+    """The subscription with `patch` merged into its specification; Refused names every fault."""
+    found = declared.object
+    document = {
+        "apiVersion": documents.API_VERSION,
+        "kind": "Subscription",
+        "metadata": {"name": found.name, "tenant": found.tenant},
+        "spec": _merged(declared.written, patch),
+    }
+    read = documents.parse(orjson.dumps(document))
+    if isinstance(read, Faults):
+        raise Refused("; ".join(f"{fault.path}: {fault.message}" for fault in read))
+    edited = found.model_copy(update={"spec": read[0].canonical()})
+    return step(replace(declared, object=edited, written=document["spec"]), "edit", reason, at)
+
+
+def _changed(declared: Declared, found: CatalogObject) -> Declared:
+    compiled = _compile(found, declared.identities, revoked=declared.revoked)
+    schedule = of_object(found)
+    if schedule is not None:
+        schedule = reconcile(declared.schedule, schedule)
+    return replace(declared, object=found, compiled=compiled, schedule=schedule)
+
+
+def _merged(value: Any, patch: Any) -> Any:
+    """RFC 7396: members of the patch replace, null removes."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(value) if isinstance(value, Mapping) else {}
+    for name, part in patch.items():
+        if part is None:
+            merged.pop(name, None)
+        else:
+            merged[name] = _merged(merged.get(name), part)
+    return merged

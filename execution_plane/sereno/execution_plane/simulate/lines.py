@@ -1,0 +1,156 @@
+"""The lines of a simulation: received envelopes and control lines, checked one by one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from sereno.envelope.decode import loads_envelope
+from sereno.envelope.envelope import Envelope, EnvelopeFault
+from sereno.envelope.json_format import read_event
+from sereno.envelope.rejection import Rejected
+from sereno.subscriptions.models.types import Duration, Instant, Name
+
+MAX_LINE_BYTES = 1_000_000
+_LATER = ("stop", "release", "verdict")
+
+
+class LineFault(Exception):  # noqa: N818 - the house calls what is wrong a fault
+    """A line that cannot be read or done; the message begins with its number."""
+
+    def __init__(self, number: int, message: str) -> None:
+        super().__init__(f"line {number}: {message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An envelope as the platform received it, and the same as flat JSON."""
+
+    envelope: Envelope
+    attributes: Mapping[str, Any]
+
+    @property
+    def at(self) -> datetime:
+        """When it was received."""
+        return self.envelope.recordedtime
+
+
+class _Control(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: Instant
+
+
+class _OfSubscription(_Control):
+    subscription: Name
+    tenant: Name | None = None
+    reason: str | None = None
+
+
+class Standing(_OfSubscription):
+    """A person moves a subscription through its life, or takes its right to fire."""
+
+    do: Literal["pause", "resume", "delete", "revoke"]
+
+
+class Edit(_OfSubscription):
+    """Another version of a subscription; `spec` is merged into the present one (RFC 7396)."""
+
+    do: Literal["edit"]
+    spec: dict[str, Any]
+
+
+class Claim(_Control):
+    """A worker claims messages of an agent."""
+
+    do: Literal["claim"]
+    agent: str
+    tenant: Name | None = None
+    max: Annotated[int, Field(ge=1, le=1000)] = 1
+    lease: Duration | None = None
+
+
+class OfLease(_Control):
+    """A holder finishes, gives back or keeps its lease."""
+
+    do: Literal["ack", "fail", "renew"]
+    lease: Annotated[str, Field(pattern=r"^L[1-9][0-9]*$")]
+    usage: dict[str, Any] | None = None
+    reason: str = "failed"
+    retry_after: Duration | None = None
+
+
+class Advance(_Control):
+    """Nothing but time passes."""
+
+    do: Literal["advance"]
+
+
+Control = Standing | Edit | Claim | OfLease | Advance
+Line = Received | Control
+_CONTROL: TypeAdapter[Control] = TypeAdapter(Annotated[Control, Field(discriminator="do")])
+
+
+def read(lines: Iterable[bytes], *, tenant: str) -> Iterator[tuple[int, Line]]:
+    """Each line with its number, blank ones left out; LineFault at the first that is wrong or goes back in time."""
+    latest: datetime | None = None
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        line = _line(number, text, tenant)
+        if latest is not None and line.at < latest:
+            raise LineFault(number, f"{line.at.isoformat()} is earlier than the line before it")
+        latest = line.at
+        yield number, line
+
+
+def _line(number: int, text: bytes, tenant: str) -> Line:
+    try:
+        document = orjson.loads(text)
+    except orjson.JSONDecodeError as fault:
+        raise LineFault(number, f"expected one JSON object: {fault}") from None
+    if not isinstance(document, dict):
+        raise LineFault(number, "expected a JSON object")
+    if "do" in document:
+        return _control(number, document)
+    return _received(number, text, document, tenant)
+
+
+def _control(number: int, document: Mapping[str, Any]) -> Control:
+    if document["do"] in _LATER:
+        raise LineFault(number, f"not yet supported: do: {document['do']}")
+    try:
+        return _CONTROL.validate_python(document)
+    except ValidationError as fault:
+        error = fault.errors(include_url=False, include_input=False)[0]
+        path = ".".join(str(step) for step in error["loc"] if step != document["do"])
+        message = error["msg"].removeprefix("Value error, ")
+        raise LineFault(number, f"{path}: {message}" if path else message) from None
+
+
+def _received(number: int, text: bytes, document: dict[str, Any], tenant: str) -> Received:
+    event = read_event(text, MAX_LINE_BYTES)
+    if isinstance(event, Rejected):
+        raise LineFault(number, f"{event.field}: {event.message}" if event.field else event.message)
+    received = document.setdefault("recordedtime", document.get("time"))
+    if received is None:
+        raise LineFault(number, "recordedtime: expected the moment of receipt, or a time to take for it")
+    if "origin" not in document:
+        raise LineFault(number, "origin: expected the source it came through, such as webhook/zendesk")
+    identity = f"{event.source}#{event.id}"
+    document.setdefault("receiptid", identity)
+    document.setdefault("dedupkey", identity)
+    document.setdefault("tenantid", tenant)
+    document.setdefault("correlationid", document["receiptid"])
+    document.setdefault("hops", 1)
+    document.setdefault("trust", "authenticated" if "actorid" in document else "untrusted")
+    try:
+        envelope = loads_envelope(document)
+    except EnvelopeFault as fault:
+        raise LineFault(number, str(fault)) from None
+    if envelope.recordedtime.tzinfo is None:
+        raise LineFault(number, "recordedtime: expected a zone: end it with Z for UTC")
+    return Received(envelope, document)
