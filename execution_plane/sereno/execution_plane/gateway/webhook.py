@@ -1,4 +1,4 @@
-"""`POST /in/{endpoint_token}`: authenticate, make durable, answer 202; and the CloudEvents handshake on OPTIONS."""
+"""Webhooks over HTTP: authenticate, make durable, answer 202; and the CloudEvents handshake on OPTIONS."""
 
 import hashlib
 import time
@@ -9,6 +9,7 @@ import orjson
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -19,7 +20,6 @@ from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredEr
 from sereno.execution_plane.gateway.headers import Headers, single
 from sereno.mailbox.engine.problems import Problem, respond
 from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
-from sereno.subscriptions.models.endpoint import LARGEST_BODY
 
 RETRY_AFTER_SECONDS = 2
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -40,18 +40,23 @@ class WebhookGateway:
         self._commit = commit
         self._clock = clock
 
-    async def post(self, request: Request) -> Response:
+    async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
         began = time.perf_counter()
         try:
-            response = await self._receive(request)
+            response = await self._receive(endpoint_token, request)
         except ClientDisconnect:
             response = Response(status_code=400)
+        except HTTPException:
+            raise
+        except Exception as fault:  # noqa: BLE001 - the general handler would log the path, and it holds the token
+            _log.error("webhook_fault", exc_info=fault)
+            response = respond(Problem(500, "fault", "an internal fault; it was logged"))
         _requests.add(1, {"status": str(response.status_code)})
         _duration.record(time.perf_counter() - began)
         return response
 
-    async def handshake(self, request: Request) -> Response:
+    def handshake(self, request: Request) -> Response:
         """Allow whoever asks (CloudEvents webhooks 1.0, 4): the signature decides later, and tokens are not told apart."""
         headers = {"Allow": "OPTIONS, POST"}
         origin = request.headers.get("webhook-request-origin")
@@ -60,15 +65,10 @@ class WebhookGateway:
             headers["WebHook-Allowed-Rate"] = "*"
         return Response(status_code=200, headers=headers)
 
-    async def _receive(self, request: Request) -> Response:
-        body = await _read(request)
-        if body is None:
-            return _problem(
-                Refused(413, "too_large", f"the body must be at most {LARGEST_BODY} bytes", "body")
-            )
+    async def _receive(self, endpoint_token: str, request: Request) -> Response:
+        body = await request.body()
         recorded = self._clock()
-        token = str(request.path_params["endpoint_token"])
-        endpoint = self._catalog.endpoint(hashlib.sha256(token.encode()).hexdigest())
+        endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
         parent = _PROPAGATOR.extract(_trace_headers(headers))
         with tracer().start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
@@ -90,19 +90,6 @@ class WebhookGateway:
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
         _stored.add(len(admitted.envelopes), {"family": "webhook"})
         return _accepted([to_people("rcp", envelope.receiptid) for envelope in admitted.envelopes])
-
-
-async def _read(request: Request) -> bytes | None:
-    """The raw body, or None as soon as it is larger than anybody may send."""
-    declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > LARGEST_BODY:
-        return None
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            return None
-    return bytes(body)
 
 
 def _trace_headers(headers: Headers) -> Mapping[str, str]:
@@ -135,6 +122,4 @@ def _accepted(receipts: list[str]) -> Response:
 
 def _problem(refused: Refused) -> Response:
     members = {} if refused.field is None else {"field": refused.field}
-    # A body that was not read to its end would otherwise be taken for the next request of the connection.
-    headers = {"Connection": "close"} if refused.status == 413 else {}  # noqa: PLR2004 - HTTP's own number
-    return respond(Problem(refused.status, refused.code, refused.detail, **members), headers)
+    return respond(Problem(refused.status, refused.code, refused.detail, **members))

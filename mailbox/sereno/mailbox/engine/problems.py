@@ -19,6 +19,7 @@ _CODES = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
+    413: "too_large",
 }
 
 Readiness = Callable[[], Awaitable[Mapping[str, str | None]]]

@@ -1,0 +1,82 @@
+"""The application of the execution plane's API."""
+
+import hashlib
+from dataclasses import dataclass
+
+from fastapi import Depends, FastAPI
+from fastapi.middleware import Middleware
+
+from sereno.execution_plane.api import manifest_route, webhook_route
+from sereno.execution_plane.api.body_limit import BodyLimit
+from sereno.execution_plane.catalog.catalog import Catalog
+from sereno.execution_plane.explain import http as explain_http
+from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.mailbox.bearer import LeaseBearers
+from sereno.mailbox.engine import problems
+from sereno.mailbox.engine.problems import Readiness
+from sereno.mailbox.http.authentication import Authenticate, Callers
+from sereno.mailbox.http.router import KnowsAgent
+from sereno.mailbox.http.router import router as mailbox_router
+from sereno.mailbox.principal import Principal
+from sereno.mailbox.verbs import Mailbox
+from sereno.subscriptions.lifecycle import State
+
+TITLE = "Sereno execution plane"
+VERSION = "v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the application is put together from; they may connect later."""
+
+    mailbox: Mailbox
+    catalog: Catalog
+    webhooks: WebhookGateway
+    bearers: LeaseBearers
+    ready: Readiness
+
+
+def create_app(parts: Parts) -> FastAPI:
+    """The API over these parts."""
+    app = FastAPI(
+        title=TITLE,
+        version=VERSION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        middleware=[Middleware(BodyLimit)],
+    )
+    problems.install(app)
+    problems.install_probes(app, parts.ready)
+    callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
+    app.include_router(webhook_route.router(parts.webhooks))
+    app.include_router(
+        mailbox_router(
+            parts.mailbox,
+            _authenticate_by(parts.catalog),
+            bearers=parts.bearers,
+            knows_agent=_knows_agent_of(parts.catalog),
+        )
+    )
+    app.include_router(explain_http.router(parts.mailbox.pool, parts.catalog, callers.member))
+    app.include_router(manifest_route.router(parts.catalog, callers.member))
+
+    @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
+    async def openapi() -> dict[str, object]:
+        return app.openapi()
+
+    return app
+
+
+def _authenticate_by(catalog: Catalog) -> Authenticate:
+    async def authenticate(bearer: str) -> Principal | None:
+        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest())
+
+    return authenticate
+
+
+def _knows_agent_of(catalog: Catalog) -> KnowsAgent:
+    def knows_agent(tenant: str, agent: str) -> bool:
+        return any(known.name == agent and known.state != State.DELETED for known in catalog.agents(tenant))
+
+    return knows_agent
