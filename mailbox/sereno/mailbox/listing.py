@@ -13,7 +13,7 @@ _SQL = queries.load("sereno.mailbox", "listing.sql")
 
 
 async def mailboxes(
-    conn: AnyConnection | AnyPool, tenant: str | None, reader: Principal
+    conn: "AnyConnection | AnyPool", tenant: str | None, reader: Principal
 ) -> list[dict[str, Any]]:
     """Each mailbox with open or dead messages: how many in which state, and since when the oldest is ready."""
     rows = await conn.fetch(_SQL["mailboxes"], tenant, _agents(reader))
@@ -21,7 +21,7 @@ async def mailboxes(
 
 
 async def messages(
-    conn: AnyConnection | AnyPool, tenant: str, agent: str, *, state: str | None = None, limit: int = 100
+    conn: "AnyConnection | AnyPool", tenant: str, agent: str, *, state: str | None = None, limit: int = 100
 ) -> list[dict[str, Any]]:
     """The messages of a mailbox, newest first, with holder and token where one is leased."""
     rows = await conn.fetch(_SQL["messages"], tenant, agent, state, limit)
@@ -29,7 +29,7 @@ async def messages(
 
 
 async def message(
-    conn: AnyConnection | AnyPool, identifier: UUID, reader: Principal
+    conn: "AnyConnection | AnyPool", identifier: UUID, reader: Principal
 ) -> dict[str, Any] | None:
     """One message with its history of leases; None when there is none in the reader's reach."""
     tenant = None if reader.tenant == "*" else reader.tenant
