@@ -32,7 +32,7 @@ class Child:
         """Start the process; it is not ready yet when this returns."""
         rotate(self.log_file)
         kept = {name: value for name, value in self.environment.items() if name not in _OVERRIDES}
-        command = [sys.executable, "-m", "sereno.deploy.main", "serve", self.name]
+        command = [sys.executable, "-m", "sereno.deploy.process_main", "serve", self.name]
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, CONFIG_FLAG, str(self.configuration)],

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from sereno.deploy import schema_version
 from sereno.deploy.scram import verifier
 from sereno.mailbox.engine import postgres, queries
 from sereno.mailbox.engine.migrate import History, upgrade
@@ -61,9 +62,10 @@ async def create_database(dsn: str, name: str = NAME, *, template: str = "templa
 
 async def prepare(dsn: str, histories: Sequence[History] = HISTORIES) -> None:
     """Bring the schemas up to date and grant each role its own, and nothing else."""
-    await upgrade(dsn, *histories)
     connection = await postgres.connect(dsn, application_name=_APPLICATION)
     try:
+        if not await schema_version.is_current(connection, histories):
+            await upgrade(dsn, *histories)
         async with connection.transaction():
             await connection.execute(_sql("lock_roles"))
             await _run(connection, "close_database")

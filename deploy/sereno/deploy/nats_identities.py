@@ -67,7 +67,7 @@ PERMISSIONS: Mapping[str, Permissions] = {
     ),
     "gateway": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.ingress.*", "sereno.wake.*.*"),
-        subscribe=("sereno.wake.*.*",),
+        subscribe=("sereno.wake.>",),
     ),
     "listeners": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.ingress.*", "sereno.reports.execution.*"),

@@ -4,8 +4,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
-
-import httpx
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import urlsplit
 
 from sereno.deploy.child import Child
 from sereno.deploy.faults import StartError
@@ -13,24 +14,22 @@ from sereno.deploy.tail import last_lines, reason
 
 START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+_ANSWER_SECONDS = 2.0
 
 
 def wait_until_ready(children: Mapping[str, tuple[Child, str | None]], stop: threading.Event) -> None:
     """Wait until each child's `/readyz` answers 200, where it has one, or `stop` is set. Raises `StartError`."""
     waiting = dict(children)
     give_up = time.monotonic() + START_SECONDS
-    with httpx.Client(timeout=2.0, trust_env=False) as client:
-        while waiting and not stop.is_set():
-            for child, _ in children.values():
-                _check_alive(child)
-            waiting = {
-                name: (child, url) for name, (child, url) in waiting.items() if not _ready(client, url)
-            }
-            if waiting and time.monotonic() > give_up:
-                name, (child, _) = next(iter(waiting.items()))
-                raise StartError(f"{name} was not ready within {START_SECONDS:.0f} s: see {child.log_file}.")
-            if waiting:
-                stop.wait(_POLL_SECONDS)
+    while waiting and not stop.is_set():
+        for child, _ in children.values():
+            _check_alive(child)
+        waiting = {name: (child, url) for name, (child, url) in waiting.items() if not answers(url)}
+        if waiting and time.monotonic() > give_up:
+            name, (child, _) = next(iter(waiting.items()))
+            raise StartError(f"{name} was not ready within {START_SECONDS:.0f} s: see {child.log_file}.")
+        if waiting:
+            stop.wait(_POLL_SECONDS)
 
 
 def _check_alive(child: Child) -> None:
@@ -41,10 +40,15 @@ def _check_alive(child: Child) -> None:
     raise StartError(f"{child.name} ended while it started: {why} (see {child.log_file})")
 
 
-def _ready(client: httpx.Client, url: str | None) -> bool:
+def answers(url: str | None) -> bool:
+    """Whether `/readyz` answers 200 there; a process without an address is ready while it runs."""
     if url is None:
         return True
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=_ANSWER_SECONDS)
     try:
-        return client.get(f"{url}/readyz").is_success
-    except httpx.TransportError:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, HTTPException):
         return False
+    finally:
+        connection.close()

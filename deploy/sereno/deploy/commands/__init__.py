@@ -1,11 +1,13 @@
 """The commands that start, stop and inspect an installation."""
 
+from importlib import import_module
+
 import typer
 
-from sereno.deploy.commands import demo, doctor, down, init, logs, serve, up
+_COMMANDS = ("init", "up", "down", "logs", "serve", "doctor", "demo")
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    for module in (init, up, down, logs, serve, doctor, demo):
-        module.register(app)
+    for name in _COMMANDS:
+        import_module(f"{__name__}.{name}").register(app)

@@ -8,8 +8,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.event import SPECVERSION
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
 # Fields that are no attribute of their own in the JSON format.
 _SPREAD = frozenset({"data", "extensions", "outside"})
 _MEANING: Mapping[str, str] = {
@@ -61,8 +59,6 @@ def envelope_schema() -> dict[str, Any]:
         "description": "The payload, when it is binary.",
     }
     return {
-        "$schema": DIALECT,
-        "$id": "urn:sereno:schema:envelope",
         "title": "Envelope",
         "description": "A CloudEvents 1.0.2 event as the platform received it.",
         "type": "object",

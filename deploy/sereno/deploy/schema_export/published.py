@@ -8,12 +8,17 @@ from pydantic import BaseModel
 
 from sereno.deploy.schema_export.asyncapi import asyncapi
 from sereno.deploy.schema_export.declared_schema import declared_schema
-from sereno.deploy.schema_export.envelope_schema import DIALECT, envelope_schema
+from sereno.deploy.schema_export.envelope_schema import envelope_schema
+from sereno.deploy.schema_export.mailbox_schema import mailbox_schemas
+from sereno.deploy.schema_export.openapi import control_openapi
+from sereno.deploy.schema_export.simulate_schema import simulate_input_schema, simulate_output_schema
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.report import ActivityReport
 from sereno.subscriptions.snapshot import CatalogObject, Manifest, SignedManifest
 
 Document = dict[str, Any]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _MODELS: Mapping[str, type[BaseModel]] = {
     "activity-report": ActivityReport,
@@ -26,15 +31,22 @@ _MODELS: Mapping[str, type[BaseModel]] = {
 def documents() -> dict[str, Document]:
     """Every published document by name, without its `.json`; nothing is started to make them."""
     release = version("sereno")
-    published: dict[str, Document] = {"envelope.schema": envelope_schema()}
-    for kind in get_args(Kind):
-        name = kind.lower()
-        published[f"{name}.schema"] = _named(name, declared_schema(kind))
-    for name, model in _MODELS.items():
-        published[f"{name}.schema"] = _named(name, model.model_json_schema())
+    published = {f"{name}.schema": _named(name, schema) for name, schema in _schemas().items()}
+    published["control.openapi"] = control_openapi(release)
     published["nats.asyncapi"] = asyncapi(release)
     return published
 
 
+def _schemas() -> dict[str, Document]:
+    return {
+        "envelope": envelope_schema(),
+        **{kind.lower(): declared_schema(kind) for kind in get_args(Kind)},
+        **{name: model.model_json_schema() for name, model in _MODELS.items()},
+        **mailbox_schemas(),
+        "simulate-input": simulate_input_schema(),
+        "simulate-output": simulate_output_schema(),
+    }
+
+
 def _named(name: str, schema: Document) -> Document:
-    return {"$schema": DIALECT, "$id": f"urn:sereno:schema:{name}", **schema}
+    return {"$schema": _DIALECT, "$id": f"urn:sereno:schema:{name}", **schema}

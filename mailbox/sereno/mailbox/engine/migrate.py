@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from urllib.parse import urlsplit, urlunsplit
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -38,6 +36,10 @@ async def upgrade(dsn: str, *histories: History, revision: str = "head") -> None
 
 
 def _upgrade(connection: Connection, history: History, revision: str) -> None:
+    # Loaded here: every process imports this module for `sqlalchemy_url`, and only one migrates.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+
     # Two processes that migrate at once must not both run a revision.
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('sereno.migrate'))"))
     connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{history.schema}"'))
