@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sereno.subscriptions.expression import FilterFault, compile_expression, context_of
+from sereno.subscriptions.expression import Event, FilterFault, compile_expression, event_of
 from sereno.subscriptions.models.filter import Filter
 
 __all__ = ["Attributes", "FilterFault", "Predicate", "compile_filters"]
@@ -15,9 +15,9 @@ class Attributes(dict[str, Any]):
     """An event's flat CloudEvents mapping, not changed once made: its CEL form is built once for all subscriptions."""
 
     @cached_property
-    def context(self) -> Any:
-        """The event as CEL variables."""
-        return context_of(self)
+    def event(self) -> Event:
+        """The event as expressions see it."""
+        return event_of(self)
 
 
 _Test = Callable[[Attributes], bool]
@@ -92,4 +92,4 @@ def _text(value: Any) -> str | None:
 
 def _on_expression(source: str) -> _Test:
     expression = compile_expression(source)
-    return lambda event: expression.holds(event, event.context)
+    return lambda event: expression.holds(event.event)

@@ -10,6 +10,8 @@ from sereno.subscriptions.models import Kind
 from sereno.subscriptions.yaml_text import Path
 
 SHORTEST_INTERVAL = timedelta(minutes=1)
+# Each is asked for every event of the source.
+MAX_FILTERS = 200
 _PLATFORM = "sereno.platform."
 
 Objection = tuple[Path, str]
@@ -47,7 +49,11 @@ def _endpoint(spec: Any) -> Iterator[Objection]:
 def _subscription(spec: Any) -> Iterator[Objection]:
     if not isinstance(spec, Mapping):
         return
-    yield from _filters(spec.get("filters"), ("spec", "filters"))
+    filters = list(_every_filter(spec.get("filters"), ("spec", "filters")))
+    if len(filters) > MAX_FILTERS:
+        yield ("spec", "filters"), f"expected at most {MAX_FILTERS} filters in all; found {len(filters)}"
+    else:
+        yield from _expressions(filters)
     yield from _interval(_at(spec, "source", "time", "every"))
     types = _at(spec, "source", "platform", "types")
     for index, name in enumerate(types if isinstance(types, list) else ()):
@@ -57,23 +63,28 @@ def _subscription(spec: Any) -> Iterator[Objection]:
     yield from _order(spec)
 
 
-def _filters(filters: Any, path: Path) -> Iterator[Objection]:
+def _every_filter(filters: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """Each filter with its path, the ones inside it too."""
     for index, one in enumerate(filters if isinstance(filters, list) else ()):
-        yield from _filter(one, (*path, index))
+        yield from _with_inner(one, (*path, index))
 
 
-def _filter(one: Any, path: Path) -> Iterator[Objection]:
-    if not isinstance(one, Mapping):
-        return
-    source = one.get("cel")
-    if isinstance(source, str):
-        try:
-            compile_expression(source)
-        except ValueError as fault:
-            yield (*path, "cel"), str(fault)
-    yield from _filter(one.get("not"), (*path, "not"))
-    yield from _filters(one.get("all"), (*path, "all"))
-    yield from _filters(one.get("any"), (*path, "any"))
+def _with_inner(one: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    if isinstance(one, Mapping):
+        yield path, one
+        yield from _with_inner(one.get("not"), (*path, "not"))
+        yield from _every_filter(one.get("all"), (*path, "all"))
+        yield from _every_filter(one.get("any"), (*path, "any"))
+
+
+def _expressions(filters: list[tuple[Path, Mapping[str, Any]]]) -> Iterator[Objection]:
+    for path, one in filters:
+        source = one.get("cel")
+        if isinstance(source, str):
+            try:
+                compile_expression(source)
+            except ValueError as fault:
+                yield (*path, "cel"), str(fault)
 
 
 def _interval(every: Any) -> Iterator[Objection]:

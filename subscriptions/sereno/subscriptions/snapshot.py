@@ -114,8 +114,13 @@ def sign(manifest: Manifest, private_key: Ed25519PrivateKey, key_id: str) -> Sig
     return SignedManifest(payload=payload, signature=private_key.sign(_CONTEXT + payload), key_id=key_id)
 
 
-def verify(signed: SignedManifest, trusted: Mapping[str, Ed25519PublicKey]) -> Manifest | Refusal:
-    """The manifest inside `signed` when a trusted key signed it and its root is right; else why not."""
+def verify(
+    signed: SignedManifest, trusted: Mapping[str, Ed25519PublicKey], *, tenant: str | None = None
+) -> Manifest | Refusal:
+    """The manifest inside `signed` when a trusted key signed it and its root is right; else why not.
+
+    `tenant`, when given, is whose manifest was asked for: one tenant's must not pass for another's.
+    """
     public_key = trusted.get(signed.key_id)
     if public_key is None:
         return Refusal(
@@ -131,6 +136,8 @@ def verify(signed: SignedManifest, trusted: Mapping[str, Ed25519PublicKey]) -> M
         return Refusal("malformed", "the signed bytes are not a manifest")
     if manifest.key_id != signed.key_id:
         return Refusal("malformed", "the manifest names another key than signed it")
+    if tenant not in (None, manifest.tenant):
+        return Refusal("wrong_tenant", f"the manifest is that of another tenant than {tenant}")
     if manifest.root != root(manifest.entries):
         return Refusal("bad_root", "the root hash does not cover the entries")
     return manifest

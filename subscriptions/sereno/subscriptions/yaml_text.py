@@ -19,13 +19,17 @@ from sereno.subscriptions.faults import Fault
 MAX_CHARACTERS = 2_000_000
 MAX_DEPTH = 32
 MAX_NODES = 200_000
+MAX_DOCUMENTS = 10_000
+# Beyond it JSON numbers are not exact (RFC 8785).
+LARGEST = 2**53 - 1
 
 Path = tuple[str | int, ...]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SEPARATOR = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _EMPTY = re.compile(r"(?:[ \t]*(?:#.*)?|%.*|---[ \t]*(?:#.*)?|\.\.\.[ \t]*(?:#.*)?)")
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufeff\ufffd\U00010000-\U0010ffff]")
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,400}", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?", re.ASCII)
 _CONSTANTS = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None,
@@ -71,7 +75,12 @@ def read(text: str | bytes) -> tuple[list[Tree], list[Fault]]:
     if unreadable := _UNREADABLE.search(text):
         line = text.count("\n", 0, unreadable.start()) + 1
         return [], [Fault("", f"expected text; found the control character U+{ord(unreadable[0]):04X}", line)]
-    return [tree for chunk, line in _split(text) for tree in _Composer(chunk, line).trees()], []
+    chunks = _split(text)
+    if len(chunks) > MAX_DOCUMENTS:
+        line = chunks[MAX_DOCUMENTS][1]
+        return [], [Fault("", f"expected at most {MAX_DOCUMENTS:,} documents; found {len(chunks):,}", line)]
+    budget = _Budget()
+    return [tree for chunk, line in chunks for tree in _Composer(chunk, line, budget).trees()], []
 
 
 def _split(text: str) -> list[tuple[str, int]]:
@@ -98,13 +107,25 @@ class _Open:
     lines_of_keys: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Budget:
+    """The values read so far in a whole text, aliases followed."""
+
+    nodes: int = 0
+
+    def take(self, nodes: int, line: int) -> None:
+        self.nodes += nodes
+        if self.nodes > MAX_NODES:
+            raise _Refused(f"expected at most {MAX_NODES:,} values in all, aliases followed", line)
+
+
 class _Composer:
     """Builds plain data from YAML events, without recursion."""
 
-    def __init__(self, chunk: str, first_line: int) -> None:
+    def __init__(self, chunk: str, first_line: int, budget: _Budget) -> None:
         self._chunk = chunk
         self._first_line = first_line
-        self._nodes = 0
+        self._budget = budget
 
     def trees(self) -> list[Tree]:
         """The documents of the chunk: one, or more where `...` ends the one before."""
@@ -146,29 +167,33 @@ class _Composer:
         elif isinstance(event, yaml.ScalarEvent):
             self._scalar(event, line)
         else:
-            self._count(1, line)
+            self._budget.take(1, line)
             self._open({} if isinstance(event, yaml.MappingStartEvent) else [], event, line)
-
-    def _count(self, nodes: int, line: int) -> None:
-        self._nodes += nodes
-        if self._nodes > MAX_NODES:
-            raise _Refused(f"expected at most {MAX_NODES:,} values, aliases followed", line)
 
     def _refuse_tag(self, event: Any, path: Path, line: int) -> None:
         if event.tag is not None and event.tag not in _STANDARD_TAGS:
             self._faults.append((path, "YAML tags are not accepted; write the plain value", line))
 
     def _scalar(self, event: Any, line: int) -> None:
-        self._count(1, line)
+        self._budget.take(1, line)
         plain = not event.style and event.tag is None  # the two parsers say "" and None
         top = self._stack[-1] if self._stack else None
         if top is not None and isinstance(top.value, dict) and top.expects_key:
             self._key(top, event.value, line)
+            self._refuse_value(event.value, (*top.path, event.value), line)
             return
         value = _plain_value(event.value) if plain else event.value
         path = self._place(value, line)
         self._refuse_tag(event, path, line)
+        self._refuse_value(value, path, line)
         self._remember(event.anchor, value, 1)
+
+    def _refuse_value(self, value: Any, path: Path, line: int) -> None:
+        """What neither JSON nor the database can hold."""
+        if isinstance(value, str) and _UNSTORABLE.search(value):
+            self._faults.append((path, "expected text without NUL characters and lone surrogates", line))
+        elif isinstance(value, int | float) and not -LARGEST <= value <= LARGEST:
+            self._faults.append((path, f"expected a number between -{LARGEST} and {LARGEST}", line))
 
     def _key(self, top: _Open, key: str, line: int) -> None:
         if key == "<<":
@@ -184,7 +209,7 @@ class _Composer:
         if anchor is None or anchor not in self._anchors:
             raise _Refused(f"the alias *{(anchor or '')[:40]} names no finished value above it", line)
         value, size = self._anchors[anchor]
-        self._count(size, line)
+        self._budget.take(size, line)
         self._place(value, line)
 
     def _place(self, value: Any, line: int) -> Path:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
@@ -11,11 +12,15 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainSerializer,
     StrictInt,
     StrictStr,
     WithJsonSchema,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.rate import Money, MoneyRate, Rate, parse_money, parse_money_rate, parse_rate
@@ -33,13 +38,25 @@ _SIZE = re.compile(r"([0-9]{1,9}) ?(B|KiB|MiB|kB|MB)")
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "kB": 1000, "MB": 1000**2}
 
 
-def _matches(pattern: re.Pattern[str], expected: str) -> AfterValidator:
-    def check(text: str) -> str:
-        if pattern.fullmatch(text) is None:
-            raise ValueError(f"expected {expected}")
+@dataclass(frozen=True, slots=True)
+class _matches:  # noqa: N801 - reads as a predicate where a type is annotated
+    """Text that a pattern matches whole; the published schema says the pattern, people are told the expectation."""
+
+    pattern: re.Pattern[str]
+    expected: str
+
+    def check(self, text: str) -> str:
+        if self.pattern.fullmatch(text) is None:
+            raise ValueError(f"expected {self.expected}")
         return text
 
-    return AfterValidator(check)
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), "pattern": f"^(?:{self.pattern.pattern})$"}
 
 
 def _read(kind: type[T], parse: Callable[[str], T], expected: str) -> BeforeValidator:
@@ -121,13 +138,7 @@ def _check_not_blank(text: str) -> str:
     return text
 
 
-def _check_storable(text: str) -> str:
-    if "\x00" in text:
-        raise ValueError("expected text without NUL characters")
-    return text
-
-
-Text = Annotated[StrictStr, AfterValidator(_check_not_blank), AfterValidator(_check_storable)]
+Text = Annotated[StrictStr, AfterValidator(_check_not_blank)]
 ShortText = Annotated[Text, Field(max_length=256)]
 LongText = Annotated[Text, Field(max_length=16_384)]
 Name = Annotated[
@@ -153,7 +164,7 @@ Attribute = Annotated[
 ]
 AttributePath = Annotated[StrictStr, _matches(_PATH, "a path into the event such as data.customer")]
 Zone = Annotated[StrictStr, AfterValidator(_check_zone)]
-Size = Annotated[StrictInt, BeforeValidator(_parse_size)]
+Size = Annotated[StrictInt, BeforeValidator(_parse_size, json_schema_input_type=int | str)]
 Instant = Annotated[
     datetime,
     _read(datetime, parse_instant, "an instant such as 2027-01-01T00:00:00Z"),
