@@ -10,7 +10,7 @@ from sereno.deploy.schema_export.asyncapi import asyncapi
 from sereno.deploy.schema_export.declared_schema import declared_schema
 from sereno.deploy.schema_export.envelope_schema import envelope_schema
 from sereno.deploy.schema_export.mailbox_schema import mailbox_schemas
-from sereno.deploy.schema_export.openapi import control_openapi
+from sereno.deploy.schema_export.openapi import openapis
 from sereno.deploy.schema_export.simulate_schema import simulate_input_schema, simulate_output_schema
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.report import ActivityReport
@@ -32,7 +32,7 @@ def documents() -> dict[str, Document]:
     """Every published document by name, without its `.json`; nothing is started to make them."""
     release = version("sereno")
     published = {f"{name}.schema": _named(name, schema) for name, schema in _schemas().items()}
-    published["control.openapi"] = control_openapi(release)
+    published |= {f"{plane}.openapi": document for plane, document in openapis(release).items()}
     published["nats.asyncapi"] = asyncapi(release)
     return published
 
