@@ -1,0 +1,75 @@
+"""The files of `-f`: one, all of a folder, or standard input; and in which of them a fault lies."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sereno.mailbox.cli.client import ProblemError
+from sereno.mailbox.cli.exits import CommandError
+
+DEFAULT_FILE = Path("sereno.yaml")
+_SUFFIXES = {".yaml", ".yml"}
+_SEPARATOR = "---\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file: its name for people, and the line of the whole text before its first."""
+
+    name: str
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The text of all files as one YAML stream."""
+
+    text: str
+    parts: tuple[Part, ...]
+
+    def explained(self, refusal: ProblemError) -> CommandError:
+        """The same refusal, each fault with the file and the line in it."""
+        faults = refusal.problem.get("faults") or []
+        if not faults:
+            return refusal
+        return CommandError("\n".join(self._sentence(fault) for fault in faults), refusal.exit_code)
+
+    def _sentence(self, fault: Mapping[str, Any]) -> str:
+        what = f"{fault['path']}: {fault['message']}" if fault["path"] else str(fault["message"])
+        line = fault.get("line")
+        if line is None:
+            return what
+        part = next(part for part in reversed(self.parts) if part.before < line)
+        return f"{part.name}:{line - part.before}: {what}"
+
+
+def read(path: Path | None) -> Files:
+    """What `-f` names. Raises `CommandError` when it cannot be read."""
+    if path == Path("-"):
+        return _join([("<stdin>", sys.stdin.read())])
+    path = path or DEFAULT_FILE
+    found = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
+    if not found:
+        raise CommandError(f"{path}: expected files that end in .yaml or .yml; found none")
+    return _join([(str(file), _text(file)) for file in found])
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as fault:
+        raise CommandError(f"{file} cannot be read: {fault.strerror}") from fault
+    except UnicodeDecodeError as fault:
+        raise CommandError(f"{file}: expected UTF-8 text: {fault.reason} at byte {fault.start}") from fault
+
+
+def _join(files: list[tuple[str, str]]) -> Files:
+    text, parts = "", []
+    for name, content in files:
+        if text:
+            text += ("" if text.endswith("\n") else "\n") + _SEPARATOR
+        parts.append(Part(name, text.count("\n")))
+        text += content
+    return Files(text, tuple(parts))

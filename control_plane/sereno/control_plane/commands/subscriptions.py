@@ -1,0 +1,161 @@
+"""`sereno sub list|show|history|pause|resume|delete`."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import typer
+
+from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands.flags import (
+    ControlUrl,
+    Data,
+    ExecutionUrl,
+    Json,
+    Name,
+    Tenant,
+    Token,
+    Why,
+    control,
+    planes,
+)
+from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.output import print_json, print_table
+from sereno.subscriptions.models.metadata import DEFAULT_TENANT
+
+PATH = "/v1/subscriptions"
+
+
+def add_to(group: typer.Typer) -> None:
+    """Add the commands to their group."""
+    group.command("list")(list_subscriptions)
+    group.command("show")(show_subscription)
+    group.command("history")(show_history)
+    group.command("pause")(pause)
+    group.command("resume")(resume)
+    group.command("delete")(delete)
+
+
+def list_subscriptions(
+    *,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """List the subscriptions and when each was delivered last."""
+    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
+    if json:
+        print_json(found)
+        return
+    columns = ("name", "version", "state", "agent", "source", "delivered", "last delivered")
+    print_table(columns, map(_row, found))
+
+
+def _row(known: Mapping[str, Any]) -> list[Any]:
+    spec, activity = known["spec"], known["activity"]
+    return [
+        known["name"],
+        known["version"],
+        known["state"],
+        spec["agent"],
+        "/".join(spec["source"]),
+        activity["outcomes"].get("delivered", 0),
+        listing.local(activity["last_delivered_at"]),
+    ]
+
+
+def show_subscription(
+    name: Name,
+    *,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Show one subscription and what became of the events that matched it."""
+    subscription = listing.one(control(planes(control_url, None, token, data)), PATH, name, tenant)
+    if json:
+        print_json(subscription)
+    else:
+        typer.echo(listing.as_yaml(subscription))
+
+
+def show_history(
+    name: Name,
+    *,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Show each step of a subscription's life: by whom, when and why."""
+    client = control(planes(control_url, None, token, data))
+    events = listing.one(client, PATH, name, tenant, "history")["events"]
+    if json:
+        print_json(events)
+        return
+    rows = (
+        [e["revision"], listing.local(e["recorded"]), e["type"], e["data"]["after"], e["actor"], e["reason"]]
+        for e in events
+    )
+    print_table(("step", "when", "event", "state", "by", "reason"), rows)
+
+
+def pause(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Stop a subscription for a while; what arrives meanwhile is recorded and not kept."""
+    _move(planes(control_url, execution_url, token, data), "pause", name, tenant, reason, json=json)
+
+
+def resume(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let a paused subscription go on."""
+    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+
+
+def delete(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """End a subscription; its history stays, and its name yields only to `apply --revive`."""
+    _move(planes(control_url, execution_url, token, data), "delete", name, tenant, reason, json=json)
+
+
+def _move(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+    path = f"{PATH}/{quote(name, safe='')}/{verb}"
+    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
+    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
+    if json:
+        print_json({**answer, "in_force": behind is None, "hint": behind})
+        return
+    typer.echo(f"{answer['name']} is {answer['state']} (version {answer['version']})")
+    typer.echo(behind or "in force on the execution plane")
