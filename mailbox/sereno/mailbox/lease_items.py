@@ -58,11 +58,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class LeaseGrant:
-    """A lease as its holder sees it: database times, the token that fences every verb."""
+    """A lease as its holder sees it: database times, how long it was granted for, the token that fences every verb."""
 
     token: int
     until: datetime
     hard_deadline: datetime
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

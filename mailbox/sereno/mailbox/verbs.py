@@ -87,7 +87,11 @@ class Mailbox:
                 left = until - loop.time()
                 if left <= 0:
                     break
-                await _first(hinted, min(left, self._poll_seconds))
+                if (
+                    not await _set_within(hinted, min(left, self._poll_seconds))
+                    and left <= self._poll_seconds
+                ):
+                    break
         return []
 
     async def _claim_once(self, *arguments: Any) -> tuple[list[Claimed], bool]:
@@ -220,14 +224,14 @@ def _claimed(row: Record) -> Claimed:
         priority=row["priority"],
         serial_key=row["serial_key"],
         lineage=row["lineage"],
-        lease=LeaseGrant(row["token"], row["leased_until"], row["hard_deadline"]),
+        lease=LeaseGrant(row["token"], row["leased_until"], row["hard_deadline"], row["seconds"]),
         context=row["context"],
     )
 
 
-async def _first(event: asyncio.Event, seconds: float) -> None:
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
-            await event.wait()
+            return await event.wait()
     except TimeoutError:
-        return
+        return False

@@ -59,7 +59,8 @@ with clock as materialized (
 select
     p.promoted, m.id, m.tenant_id, m.agent, m.subscription, m.subscription_version, m.instruction,
     m.envelopes, m.priority, m.serial_key, m.lineage, m.context, m.deposited_at, m.ready_at, l.attempts,
-    l.max_attempts, l.token, l.leased_until, l.hard_deadline, l.claimed_at
+    l.max_attempts, l.token, l.leased_until, l.hard_deadline, l.claimed_at,
+    extract(epoch from l.leased_until - l.claimed_at)::double precision as seconds
 from (select count(*) as promoted from promoted) p
 left join (leased l join mailbox.message m on m.tenant_id = l.tenant_id and m.id = l.id) on true
 order by l.order_key, l.seq

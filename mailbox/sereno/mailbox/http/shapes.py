@@ -1,5 +1,6 @@
 """The shapes of the mailbox's HTTP verbs; a field out of bounds is refused by name."""
 
+import re
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from sereno.mailbox.verbs import MAX_BATCH
 MAX_RESULT_BYTES = 65_536
 MAX_LEASE_SECONDS = 86_400.0
 MAX_WAIT_SECONDS = 60.0
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _MAX_TOKEN = (1 << 63) - 1
 
 
@@ -21,9 +23,14 @@ class _Body(BaseModel):
 
 
 def _small(value: Any) -> Any:
-    size = len(orjson.dumps(value))
-    if size > MAX_RESULT_BYTES:
-        raise ValueError(f"expected at most {MAX_RESULT_BYTES} bytes of JSON, got {size}")
+    try:
+        text = orjson.dumps(value)
+    except TypeError as fault:
+        raise ValueError(f"expected JSON in UTF-8: {fault}") from fault
+    if len(text) > MAX_RESULT_BYTES:
+        raise ValueError(f"expected at most {MAX_RESULT_BYTES} bytes of JSON, got {len(text)}")
+    if _NUL.search(text):
+        raise ValueError("expected text without the NUL character, which PostgreSQL cannot keep")
     return value
 
 
@@ -109,11 +116,12 @@ class Answers(BaseModel):
 
 
 class LeaseShape(BaseModel):
-    """A lease; `bearer` is a credential for its verbs alone, to hand to the command that does the work."""
+    """A lease: `seconds` from one renewal to the next end, `bearer` a credential for the verbs of this lease alone."""
 
     token: int
     until: datetime
     hard_deadline: datetime
+    seconds: float
     bearer: str
 
 
@@ -161,7 +169,11 @@ class MessageShape(BaseModel):
             lineage=[dict(ancestor) for ancestor in claimed.lineage],
             context=dict(claimed.context),
             lease=LeaseShape(
-                token=lease.token, until=lease.until, hard_deadline=lease.hard_deadline, bearer=bearer
+                token=lease.token,
+                until=lease.until,
+                hard_deadline=lease.hard_deadline,
+                seconds=lease.seconds,
+                bearer=bearer,
             ),
         )
 
