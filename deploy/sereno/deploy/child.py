@@ -25,8 +25,11 @@ class Child:
     name: str
     configuration: Path
     log_file: Path
+    url: str | None = None
+    """Where it answers probes, if anywhere."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     process: subprocess.Popen[bytes] | None = None
+    log_start: int = 0
 
     def start(self) -> None:
         """Start the process; it is not ready yet when this returns."""
@@ -34,6 +37,7 @@ class Child:
         kept = {name: value for name, value in self.environment.items() if name not in _OVERRIDES}
         command = [sys.executable, "-m", "sereno.deploy.process_main", "serve", self.name]
         with self.log_file.open("ab") as log:
+            self.log_start = log.tell()
             self.process = subprocess.Popen(
                 [*command, CONFIG_FLAG, str(self.configuration)],
                 stdin=subprocess.DEVNULL,
@@ -43,6 +47,12 @@ class Child:
                 start_new_session=True,
                 env=kept,
             )
+
+    def said(self) -> bytes:
+        """What it has logged since its start."""
+        with self.log_file.open("rb") as log:
+            log.seek(self.log_start)
+            return log.read()
 
     def stop(self) -> None:
         """Ask the process to end, and end it when it does not."""

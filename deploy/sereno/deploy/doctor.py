@@ -64,11 +64,9 @@ async def _plane(check: str, url: str) -> Finding:
 async def _postgres(dsn: str) -> list[Finding]:
     connection = await postgres.connect(dsn, application_name="sereno-doctor")
     try:
-        version = connection.get_server_version()
+        version = connection.get_settings().server_version
         return [
-            Finding(
-                "PostgreSQL", True, f"version {version.major}.{version.minor} at {postgres.address(dsn)}"
-            ),
+            Finding("PostgreSQL", True, f"version {version} at {postgres.address(dsn)}"),
             await _durability(connection),
             await _roles(connection),
             await _oldest_transaction(connection),
@@ -125,7 +123,9 @@ async def _nats(url: str, seed: str | None) -> list[Finding]:
     client = await bus.connect(url, name="sereno-doctor", seed=seed)
     try:
         jetstream = client.jetstream()
-        findings = [Finding("NATS", True, f"version {client.connected_server_version} at {bus.address(url)}")]
+        version = client.connected_server_version
+        found = f"version {version.major}.{version.minor}.{version.patch} at {bus.address(url)}"
+        findings = [Finding("NATS", True, found)]
         for name in (bus.INGRESS, bus.REPORTS):
             state = (await jetstream.stream_info(name)).state
             findings.append(

@@ -1,9 +1,9 @@
 """Waiting until the processes of an installation do their work."""
 
-import subprocess
+import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
@@ -15,35 +15,40 @@ from sereno.deploy.tail import last_lines, reason
 START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
 _ANSWER_SECONDS = 2.0
+_STARTED = re.compile(rb"\bstarted\b")
 
 
-def wait_until_ready(children: Mapping[str, tuple[Child, str | None]], stop: threading.Event) -> None:
-    """Wait until each child's `/readyz` answers 200, where it has one, or `stop` is set. Raises `StartError`."""
-    waiting = dict(children)
+def wait_until_ready(children: Sequence[Child], stop: threading.Event) -> None:
+    """Wait until each child does its work, or `stop` is set. Raises `StartError` when one ends or takes too long."""
+    waiting = list(children)
     give_up = time.monotonic() + START_SECONDS
     while waiting and not stop.is_set():
-        for child, _ in children.values():
+        for child in children:
             _check_alive(child)
-        waiting = {name: (child, url) for name, (child, url) in waiting.items() if not answers(url)}
+        waiting = [child for child in waiting if not _is_ready(child)]
         if waiting and time.monotonic() > give_up:
-            name, (child, _) = next(iter(waiting.items()))
-            raise StartError(f"{name} was not ready within {START_SECONDS:.0f} s: see {child.log_file}.")
+            name, log = waiting[0].name, waiting[0].log_file
+            raise StartError(f"{name} was not ready within {START_SECONDS:.0f} s: see {log}.")
         if waiting:
             stop.wait(_POLL_SECONDS)
 
 
 def _check_alive(child: Child) -> None:
-    process: subprocess.Popen[bytes] | None = child.process
-    if process is None or process.poll() is None:
+    if child.process is None or child.process.poll() is None:
         return
     why = reason(last_lines(child.log_file, 20))
     raise StartError(f"{child.name} ended while it started: {why} (see {child.log_file})")
 
 
-def answers(url: str | None) -> bool:
-    """Whether `/readyz` answers 200 there; a process without an address is ready while it runs."""
-    if url is None:
-        return True
+def _is_ready(child: Child) -> bool:
+    """Who has an address answers there; the others log that they started."""
+    if child.url is not None:
+        return answers(child.url)
+    return _STARTED.search(child.said()) is not None
+
+
+def answers(url: str) -> bool:
+    """Whether `/readyz` answers 200 there."""
     connection = HTTPConnection(urlsplit(url).netloc, timeout=_ANSWER_SECONDS)
     try:
         connection.request("GET", "/readyz")

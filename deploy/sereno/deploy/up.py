@@ -75,9 +75,12 @@ def installation(
         identities = Identities(folder.secrets)
         engines = stack.enter_context(servers.running(folder, identities, options, programs))
         _prepare(engines, identities)
-        children = _children(folder, configuration.write(folder, identities, engines, addresses, options))
+        files = configuration.write(folder, identities, engines, addresses, options)
+        children = _children(folder, files, addresses)
         stack.callback(_stop_all, children)
-        _start(children, addresses, stop)
+        for child in children:
+            child.start()
+        wait_until_ready(children, stop)
         running = Installation(
             control_url=addresses.control_url,
             execution_url=addresses.execution_url,
@@ -134,15 +137,9 @@ def _prepare(engines: servers.Servers, identities: Identities) -> None:
         raise StartError(f"PostgreSQL refused to prepare the database: {fault}.") from fault
 
 
-def _children(folder: DataFolder, files: dict[str, Path]) -> list[Child]:
-    return [Child(name, path, folder.log(name)) for name, path in files.items()]
-
-
-def _start(children: Sequence[Child], addresses: Addresses, stop: threading.Event) -> None:
-    for child in children:
-        child.start()
+def _children(folder: DataFolder, files: dict[str, Path], addresses: Addresses) -> list[Child]:
     urls = {"control": addresses.control_url, "gateway": addresses.execution_url}
-    wait_until_ready({child.name: (child, urls.get(child.name)) for child in children}, stop)
+    return [Child(name, path, folder.log(name), urls.get(name)) for name, path in files.items()]
 
 
 def _stop_all(children: Sequence[Child]) -> None:
