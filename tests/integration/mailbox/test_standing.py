@@ -19,7 +19,9 @@ NAME = "refund-watch"
 async def leased(pool: AnyPool, mailbox: Mailbox) -> Claimed:
     """One of two messages of a subscription is in a holder's hands; a third is another subscription's."""
     async with pool.acquire() as conn:
-        await deposit(conn, [message(), message(), message(subscription=SubscriptionRef("other", 1), priority=-1)])
+        await deposit(
+            conn, [message(), message(), message(subscription=SubscriptionRef("other", 1), priority=-1)]
+        )
     [got] = await claim(mailbox, max=1)
     return got
 
