@@ -28,7 +28,8 @@ DURABLE = "pipeline"
 FETCH_MESSAGES = 4
 ACK_WAIT_SECONDS = 60.0
 MAX_ACK_PENDING = 64
-_FETCH_SECONDS = 1.0
+# Also how long a stop waits for an idle fetch: one that is cancelled would keep what it had been sent for a minute.
+_FETCH_SECONDS = 0.25
 _RETRY_SECONDS = 0.5
 _IN_PROGRESS_SECONDS = 20.0
 _log = logger("pipeline")
