@@ -86,7 +86,9 @@ async def test_a_dry_run_answers_and_changes_nothing(applying: Apply, engine: As
     assert before == (0, 0, 0, 1)
 
 
-async def test_three_faults_are_all_reported_and_nothing_is_applied(applying: Apply, engine: AsyncEngine) -> None:
+async def test_three_faults_are_all_reported_and_nothing_is_applied(
+    applying: Apply, engine: AsyncEngine
+) -> None:
     before = await counts(engine)
     outcome = await applying(
         several(
@@ -104,7 +106,9 @@ async def test_three_faults_are_all_reported_and_nothing_is_applied(applying: Ap
     assert await counts(engine) == before
 
 
-async def test_what_is_not_declared_is_named_with_what_to_declare(applying: Apply, engine: AsyncEngine) -> None:
+async def test_what_is_not_declared_is_named_with_what_to_declare(
+    applying: Apply, engine: AsyncEngine
+) -> None:
     outcome = await applying(several(AGENT, subscription(agent="ghost", metadata=", tenant: acme")))
     assert isinstance(outcome, Faults)
     said = {fault.path: fault.message for fault in outcome}
@@ -155,10 +159,14 @@ async def test_pause_resume_and_delete_leave_the_text_alone(applying: Apply, eng
     assert resumed.manifest == paused.manifest + 1
 
 
-async def test_an_edit_of_a_paused_subscription_leaves_it_paused(applying: Apply, engine: AsyncEngine) -> None:
+async def test_an_edit_of_a_paused_subscription_leaves_it_paused(
+    applying: Apply, engine: AsyncEngine
+) -> None:
     await applying(ALL)
     await move(engine, "pause")
-    assert changes(await applying(subscription(instruction="Other."))) == [("refund-watch", "updated", 2, "paused")]
+    assert changes(await applying(subscription(instruction="Other."))) == [
+        ("refund-watch", "updated", 2, "paused")
+    ]
 
 
 async def test_a_deleted_name_yields_only_to_a_revival(applying: Apply, engine: AsyncEngine) -> None:
@@ -177,7 +185,9 @@ async def test_a_deleted_name_yields_only_to_a_revival(applying: Apply, engine: 
 async def test_prune_deletes_only_what_carries_the_label_and_is_not_declared(
     applying: Apply, engine: AsyncEngine
 ) -> None:
-    await applying(several(ALL, subscription("second"), AGENT.replace("triage", "other").replace("support", "ops")))
+    await applying(
+        several(ALL, subscription("second"), AGENT.replace("triage", "other").replace("support", "ops"))
+    )
     kept = several(AGENT, ENDPOINT, subscription())
     assert [name for name, *_ in changes(await applying(kept))] == ["triage", "zendesk", "refund-watch"]
     pruned = changes(await applying(kept, prune="team=support"))

@@ -40,7 +40,7 @@ async def test_reads_a_stream_as_it_was_written(engine: AsyncEngine) -> None:
     assert await write(engine, edits(STREAM, 0, 2), edits(OTHER, 0)) is None
     assert await write(engine, edits(STREAM, 2)) is None
     async with engine.connect() as connection:
-        events = (await read_streams(connection, [STREAM, StreamId("default", "agent/none")]))
+        events = await read_streams(connection, [STREAM, StreamId("default", "agent/none")])
     assert [event.version for event in events[STREAM]] == [1, 2, 3]
     assert {event.tenant for event in events[STREAM]} == {"default"}
     assert events[STREAM][0].data == {"spec": {"text": "ü\u2028", "n": 1.5}, "labels": {}}
@@ -53,7 +53,9 @@ async def test_reads_a_stream_as_it_was_written(engine: AsyncEngine) -> None:
 @pytest.mark.parametrize("expected", [0, 1, 3])
 async def test_another_expected_version_is_a_conflict(engine: AsyncEngine, expected: int) -> None:
     await write(engine, edits(STREAM, 0, 2))
-    assert await write(engine, edits(OTHER, 0), edits(STREAM, expected)) == VersionConflict(STREAM, expected, 2)
+    assert await write(engine, edits(OTHER, 0), edits(STREAM, expected)) == VersionConflict(
+        STREAM, expected, 2
+    )
     async with engine.connect() as connection:
         assert await current_versions(connection, [STREAM, OTHER]) == {STREAM: 2}, "nothing of it was written"
 
@@ -71,7 +73,9 @@ async def test_of_two_writers_at_once_one_is_told_the_others_version(engine: Asy
 
 
 async def _until_waiting(engine: AsyncEngine) -> None:
-    waiting = text("select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query ilike 'insert%'")
+    waiting = text(
+        "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query ilike 'insert%'"
+    )
     async with asyncio.timeout(10), engine.connect() as connection:
         while (await connection.execute(waiting)).scalar_one() == 0:
             await connection.rollback()
@@ -94,7 +98,9 @@ async def test_many_writers_leave_one_gapless_stream(engine: AsyncEngine) -> Non
 
 
 @pytest.mark.parametrize("statement", ["update control.event set actor = 'x'", "delete from control.event"])
-async def test_not_even_the_owner_rewrites_history(engine: AsyncEngine, engines: Engines, statement: str) -> None:
+async def test_not_even_the_owner_rewrites_history(
+    engine: AsyncEngine, engines: Engines, statement: str
+) -> None:
     from sereno.control_plane.store.engine import open_engine
 
     await write(engine, edits(STREAM, 0))

@@ -6,11 +6,11 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import changing, models, reading
+from sereno.control_plane.api import changing, reading
 from sereno.control_plane.api.authentication import authenticate
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
-from sereno.mailbox.engine import problems
+from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.problems import Problem, Readiness
 from sereno.mailbox.engine.telemetry import logger
 
@@ -19,18 +19,17 @@ VERSION = "v1"
 # Connection lost, resources short, operator's doing, lock or statement time-out: try again.
 _PASSING = ("08", "53", "55", "57")
 _log = logger("control.api")
-_PROBLEMS = {
-    status: {"model": models.ProblemDetails, "description": description}
-    for status, description in (
-        (401, "No valid token"),
-        (403, "The token does not allow it"),
-        (404, "It does not exist"),
-        (409, "Refused by the state or version of the catalog"),
-        (413, "The request is too large"),
-        (422, "The request is wrong; `faults` names every field"),
-        (503, "A dependency does not answer"),
-    )
-}
+_PROBLEMS = problem_details.answers(
+    {
+        401: "No valid token",
+        403: "The token does not allow it",
+        404: "It does not exist",
+        409: "Refused by the state or version of the catalog",
+        413: "The request is too large",
+        422: "The request is wrong; `faults` names every field",
+        503: "A dependency does not answer",
+    }
+)
 
 
 def create_app(engine: AsyncEngine, *, execution_url: str, ready: Readiness) -> FastAPI:
@@ -43,7 +42,7 @@ def create_app(engine: AsyncEngine, *, execution_url: str, ready: Readiness) -> 
     _install_database_problems(app)
     problems.install_probes(app, ready)
     for router in (changing.router, reading.router):
-        app.include_router(router, responses=_PROBLEMS)  # type: ignore[arg-type]
+        app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])
     async def openapi() -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The shapes of requests and answers."""
 
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -146,22 +146,3 @@ class MoveAnswer(_Shape):
     version: int
     state: State
     manifest: int
-
-
-class Fault(_Shape):
-    """One thing wrong with the request."""
-
-    path: str
-    message: str
-    line: int | None = None
-
-
-class ProblemDetails(BaseModel):
-    """RFC 9457 problem details; `code` is stable."""
-
-    type: Literal["about:blank"]
-    title: str
-    status: int
-    code: str
-    detail: str
-    faults: list[Fault] | None = None
