@@ -77,9 +77,12 @@ class Expression:
 
 
 def event_of(attributes: Mapping[str, Any]) -> Event:
-    """The event with these flat attributes; an absent `data` is an empty map."""
+    """The event with these flat attributes; an absent `data` is an empty map. FilterFault when CEL cannot hold it."""
     present = {"data": {}, **{name: value for name, value in attributes.items() if value is not None}}
-    return Event(cel.Context(variables=present), Weights(present))
+    try:
+        return Event(cel.Context(variables=present), Weights(present))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as fault:
+        raise FilterFault(f"cel cannot read the event: {_first_sentence(fault)}") from None
 
 
 def compile_expression(source: str) -> Expression:

@@ -64,6 +64,9 @@ TRANSITIONS: dict[tuple[State, Verb], State] = {
     (State.DELETED, "revive"): State.ACTIVE,
 }
 
+# Where a life may begin: by the rights of whoever creates it.
+BORN = (State.DRAFT, State.PENDING_APPROVAL, State.ACTIVE)
+
 # Verbs that say why.
 REASONED: frozenset[Verb] = frozenset({"reject", "pause", "resume", "delete", "revive"})
 
@@ -148,6 +151,16 @@ def decide(state: Subscription, command: Command) -> list[Event] | Refusal:
 def evolve(state: Subscription, event: Event) -> Subscription:
     """The life after `event`."""
     return replace(state, state=event.after, version=event.version)
+
+
+def diagram() -> str:
+    """The table as a Mermaid state diagram, as the documentation shows it."""
+    arrows: dict[tuple[State, State], list[str]] = {}
+    for (before, verb), after in TRANSITIONS.items():
+        arrows.setdefault((before, after), []).append(verb)
+    births = [f"    [*] --> {state}: create" for state in BORN]
+    steps = [f"    {before} --> {after}: {', '.join(verbs)}" for (before, after), verbs in arrows.items()]
+    return "\n".join(["stateDiagram-v2", *births, *steps]) + "\n"
 
 
 def _not_allowed(state: State, verb: Verb) -> str:

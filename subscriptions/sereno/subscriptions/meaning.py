@@ -4,14 +4,20 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from sereno.subscriptions.duration import parse_duration
+from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
+from sereno.subscriptions.models.subscription import Delivery
 from sereno.subscriptions.yaml_text import Path
 
 SHORTEST_INTERVAL = timedelta(minutes=1)
 # Each is asked for every event of the source.
 MAX_FILTERS = 200
+_ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
+    (("delivery",), "lease", "max_run", Delivery().model_dump()),
+    (("delivery",), "max_run", "max_age", Delivery().model_dump()),
+    (("limits", "batch"), "window", "max_wait", {}),
+)
 _PLATFORM = "sereno.platform."
 
 Objection = tuple[Path, str]
@@ -97,18 +103,24 @@ def _interval(every: Any) -> Iterator[Objection]:
 
 
 def _order(spec: Mapping[str, Any]) -> Iterator[Objection]:
-    """Lengths that must not be longer than another."""
-    pairs = (
-        (("delivery", "lease"), ("delivery", "max_run")),
-        (("limits", "batch", "window"), ("limits", "batch", "max_wait")),
-    )
-    for shorter, longer in pairs:
-        least, most = _duration(_at(spec, *shorter)), _duration(_at(spec, *longer))
+    """Lengths that must not be longer than another, which may have been left to its default."""
+    for part, shorter, longer, defaults in _ORDERED:
+        written = _at(spec, *part)
+        if not isinstance(written, Mapping):
+            continue
+        least = _duration(written.get(shorter, defaults.get(shorter)))
+        most = _duration(written.get(longer, defaults.get(longer)))
         if least is not None and most is not None and least > most:
-            yield ("spec", *longer), f"expected at least as long as {'.'.join(shorter)}"
+            blamed = longer if longer in written else shorter
+            yield (
+                ("spec", *part, blamed),
+                f"{shorter} ({format_duration(least)}) is longer than {longer} ({format_duration(most)})",
+            )
 
 
 def _duration(value: Any) -> timedelta | None:
+    if isinstance(value, timedelta):
+        return value
     try:
         return parse_duration(value) if isinstance(value, str) else None
     except ValueError:
