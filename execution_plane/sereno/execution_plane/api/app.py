@@ -12,7 +12,7 @@ from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.mailbox.bearer import LeaseBearers
-from sereno.mailbox.engine import problems
+from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.problems import Readiness
 from sereno.mailbox.http.authentication import Authenticate, Callers
 from sereno.mailbox.http.router import KnowsAgent
@@ -23,6 +23,16 @@ from sereno.subscriptions.lifecycle import State
 
 TITLE = "Sereno execution plane"
 VERSION = "v1"
+_PROBLEMS = problem_details.answers(
+    {
+        401: "No valid token",
+        403: "The token does not allow it",
+        404: "It does not exist, or is not declared",
+        413: "The request is too large",
+        422: "The request is wrong; `faults` names every field",
+        503: "A dependency does not answer",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +60,15 @@ def create_app(parts: Parts) -> FastAPI:
     problems.install_probes(app, parts.ready)
     callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
     app.include_router(webhook_route.router(parts.webhooks))
-    app.include_router(
-        mailbox_router(
-            parts.mailbox,
-            _authenticate_by(parts.catalog),
-            bearers=parts.bearers,
-            knows_agent=_knows_agent_of(parts.catalog),
-        )
+    mailbox = mailbox_router(
+        parts.mailbox,
+        _authenticate_by(parts.catalog),
+        bearers=parts.bearers,
+        knows_agent=_knows_agent_of(parts.catalog),
     )
-    app.include_router(explain_http.router(parts.mailbox.pool, parts.catalog, callers.member))
-    app.include_router(manifest_route.router(parts.catalog, callers.member))
+    explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    for router in (mailbox, explain, manifest_route.router(parts.catalog, callers.member)):
+        app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
     async def openapi() -> dict[str, object]:

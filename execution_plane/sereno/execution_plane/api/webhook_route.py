@@ -7,6 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.mailbox.engine import problem_details
 
 
 class Accepted(BaseModel):
@@ -18,11 +19,15 @@ class Accepted(BaseModel):
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     202: {"model": Accepted, "description": "Stored"},
-    400: {"description": "Signed, but not valid; `detail` says what is wrong"},
-    401: {"description": "Unknown endpoint, or a missing or wrong signature: the same answer for all"},
-    413: {"description": "Larger than the endpoint allows, or than 10 MB"},
-    415: {"description": "Signed, but neither JSON nor CloudEvents"},
-    503: {"description": "Not stored; send it again after `Retry-After` seconds"},
+    **problem_details.answers(
+        {
+            400: "Signed, but not valid; `detail` says what is wrong",
+            401: "Unknown endpoint, or a missing or wrong signature: the same answer for all",
+            413: "Larger than the endpoint allows, or than 10 MB",
+            415: "Signed, but neither JSON nor CloudEvents",
+            503: "Not stored; send it again after `Retry-After` seconds",
+        }
+    ),
 }
 _ANY_JSON: dict[str, Any] = {"schema": {}}
 _BODY = {

@@ -9,9 +9,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from sereno.mailbox.engine import problem_details
+from sereno.mailbox.engine.problem_details import MEDIA_TYPE
 from sereno.mailbox.engine.telemetry import logger, metrics_page
 
-MEDIA_TYPE = "application/problem+json"
 _log = logger("http")
 _CODES = {
     400: "bad_input",
@@ -52,6 +53,7 @@ def respond(problem: Problem, headers: Mapping[str, str] | None = None) -> Respo
 
 def install(app: FastAPI) -> None:
     """Make every error of the application a problem: refusals, validation, unknown routes, lost engines, faults."""
+    problem_details.describe(app)
 
     @app.exception_handler(Problem)
     async def refused(_request: Request, problem: Problem) -> Response:

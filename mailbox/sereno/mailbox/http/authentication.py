@@ -1,8 +1,10 @@
 """Who calls: a worker's token, looked up by the process that mounts the router, or a lease bearer."""
 
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine.problems import Problem
@@ -12,6 +14,13 @@ Authenticate = Callable[[str], Awaitable[Principal | None]]
 """Answers whose bearer this is; None when it is nobody's."""
 
 
+# Only the API's description needs it: what was shown is read below, where a refusal is a problem.
+_Shown = Annotated[
+    HTTPAuthorizationCredentials | None,
+    Security(HTTPBearer(auto_error=False, description="A token (`srn_…`), or the bearer of one lease.")),
+]
+
+
 class Callers:
     """Dependencies of the routes: whoever may claim and read, and whoever may use a lease."""
 
@@ -19,7 +28,7 @@ class Callers:
         self._authenticate = authenticate
         self._bearers = bearers
 
-    async def member(self, request: Request) -> Principal:
+    async def member(self, request: Request, _described: _Shown = None) -> Principal:
         """A worker or a person with a token of their own; a lease bearer reaches nothing here."""
         bearer = _bearer(request)
         if self._bearers.token_of(bearer) is not None:
@@ -29,7 +38,7 @@ class Callers:
             raise _unauthenticated()
         return principal
 
-    async def holder(self, request: Request) -> Principal:
+    async def holder(self, request: Request, _described: _Shown = None) -> Principal:
         """The same, or who shows the bearer of one lease."""
         token = self._bearers.token_of(_bearer(request))
         return Principal("lease", token=token) if token is not None else await self.member(request)
