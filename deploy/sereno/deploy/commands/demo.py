@@ -1,7 +1,53 @@
 """`sereno demo`."""
 
+import threading
+import time
+from typing import Annotated
+
 import typer
+
+from sereno.deploy.faults import StartError
+from sereno.mailbox.cli.exits import Exit
+
+NAMES = ("wake",)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
+
+    @app.command("demo")
+    def demo(
+        name: Annotated[str, typer.Argument(help=f"Which one: {', '.join(NAMES)}.")] = NAMES[0],
+    ) -> None:
+        """Run everything in a temporary folder, show each step with its decision, and leave nothing behind."""
+        if name not in NAMES:
+            raise StartError(
+                f"there is no demonstration {name}; there are: {', '.join(NAMES)}", Exit.BAD_INPUT
+            )
+        _play()
+
+
+def _play() -> None:
+    # What follows loads the database libraries, which other commands need not wait for.
+    from rich.console import Console  # noqa: PLC0415
+
+    from sereno.deploy.commands.up import stop_on_signals  # noqa: PLC0415
+    from sereno.deploy.demo.stage import stage  # noqa: PLC0415
+    from sereno.deploy.demo.wake import play  # noqa: PLC0415
+
+    screen, stop, started = Console(), threading.Event(), time.monotonic()
+    stop_on_signals(stop)
+    screen.print("Starting PostgreSQL, NATS and both planes in a temporary folder …")
+    with stage(screen, stop) as running:
+        if stop.is_set():
+            raise StartError("interrupted")
+        took = time.monotonic() - started
+        screen.print(
+            f"control plane {running.running.control_url}, execution plane {running.running.execution_url}, ready in {took:.1f} s",
+            highlight=False,
+        )
+        play(running)
+    screen.print(
+        f"\n[green]All as it should be[/green], in {time.monotonic() - started:.0f} s. Nothing is left behind.",
+        highlight=False,
+    )
