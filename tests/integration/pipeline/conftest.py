@@ -1,6 +1,7 @@
 """A pipeline on real engines: subscriptions put in force by a signed manifest, events published like the gateway's."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -90,8 +91,9 @@ class Plane:
         return counted
 
 
-@pytest.fixture
-async def plane(engines: Engines) -> AsyncIterator[Plane]:
+@asynccontextmanager
+async def open_plane(engines: Engines) -> AsyncIterator[Plane]:
+    """A plane as the role and the NATS users that it has in production."""
     pool = await open_pool(engines.execution_dsn, application_name="tests", max_size=8)
     gateway = await connect(engines.nats, name="gateway", seed=engines.seed("gateway"))
     pipeline = await connect(engines.nats, name="pipeline", seed=engines.seed("pipeline"))
@@ -101,3 +103,9 @@ async def plane(engines: Engines) -> AsyncIterator[Plane]:
         await pipeline.close()
         await gateway.close()
         await pool.close()
+
+
+@pytest.fixture
+async def plane(engines: Engines) -> AsyncIterator[Plane]:
+    async with open_plane(engines) as plane:
+        yield plane

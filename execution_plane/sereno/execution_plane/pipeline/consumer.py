@@ -38,8 +38,16 @@ _log = logger("pipeline")
 class Consumer:
     """One replica of the pipeline. Several may run: the durable shares the stream, row locks order the decisions."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", nats: Client, catalog: Catalog) -> None:
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[asyncpg.Record]",
+        nats: Client,
+        catalog: Catalog,
+        *,
+        ack_wait_seconds: float = ACK_WAIT_SECONDS,
+    ) -> None:
         self._pool = pool
+        self._ack_wait = ack_wait_seconds
         self._jetstream = nats.jetstream()
         self._wake = Wake(nats)
         self._directory = Directory(catalog)
@@ -61,7 +69,7 @@ class Consumer:
         config = ConsumerConfig(
             durable_name=DURABLE,
             ack_policy=AckPolicy.EXPLICIT,
-            ack_wait=ACK_WAIT_SECONDS,
+            ack_wait=self._ack_wait,
             max_ack_pending=MAX_ACK_PENDING,
             max_deliver=-1,
         )
