@@ -39,7 +39,8 @@ def _counted(receive: Receive) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > LARGEST_BODY:
-            await _drop(receive)
+            if message.get("more_body", False):
+                await _drop(receive)
             raise HTTPException(413, _SENTENCE, _CLOSE)
         return message
 
