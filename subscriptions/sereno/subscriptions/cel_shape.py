@@ -8,7 +8,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sereno.subscriptions.cel_pattern import MAX_COPIES, check_pattern, copies_of
+from sereno.subscriptions.cel_pattern import check_copies, check_syntax, read_pattern
 from sereno.subscriptions.cel_token import Token
 
 MACROS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter"})
@@ -164,13 +164,10 @@ class _Scan:
         if not method or self._kind(index + 1) != "string" or self._text(index + 2) != ")":
             raise self._refused(index - 1, "expected value.matches('PATTERN') with the pattern written out")
         literal = self._tokens[index + 1].text
-        self._patterns.append(literal)
-        if copies_of(self._patterns) > MAX_COPIES:
-            raise self._refused(
-                index + 1, f"expected repetitions that multiply to at most {MAX_COPIES} in all patterns"
-            )
         try:
-            check_pattern(literal)
+            self._patterns.append(read_pattern(literal))
+            check_copies(self._patterns)
+            check_syntax(literal)
         except ValueError as fault:
             raise self._refused(index + 1, str(fault)) from None
 

@@ -1,6 +1,7 @@
 """Reading declared documents: all of them, or every fault of every one."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -183,7 +184,7 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
     ],
 )
 def test_a_wrong_subscription_is_refused_where_it_is_wrong(
-    change: dict[str, object], path: str, message: str
+    change: dict[str, Any], path: str, message: str
 ) -> None:
     assert message in refused(declared(**change))[path]
 
@@ -231,7 +232,7 @@ def test_a_wrong_subscription_is_refused_where_it_is_wrong(
     ],
 )
 def test_other_wrong_objects_are_refused_where_they_are_wrong(
-    kind: str, spec: dict[str, object], path: str, message: str
+    kind: str, spec: dict[str, Any], path: str, message: str
 ) -> None:
     assert message in refused(declared(kind, "thing", **spec))[path]
 
@@ -283,7 +284,7 @@ fields = st.sampled_from([*SubscriptionSpec.model_fields, "webhook", "time", "ce
 
 
 @given(st.dictionaries(fields, json_values, max_size=5))
-def test_any_spec_is_read_or_refused_with_paths_and_lines(spec: dict[str, object]) -> None:
+def test_any_spec_is_read_or_refused_with_paths_and_lines(spec: dict[str, Any]) -> None:
     read = parse(declared(**spec))
     if isinstance(read, Faults):
         assert all(fault.message and fault.line for fault in read)
