@@ -1,24 +1,37 @@
 """The shared CloudEvents cases: each is driven through the decoder, or named as a rule for another part."""
 
 import json
+import os
 from base64 import b64encode
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
+from nats.aio.client import Client
 
 from sereno.envelope import dedup_key
 from sereno.envelope.decode import Decoded, Rejected, decode_http, decode_nats
 from sereno.envelope.encode import flat
 from sereno.envelope.trace_context import is_traceparent
+from sereno.execution_plane.api import webhook_route
+from sereno.execution_plane.catalog.catalog import Catalog
+from sereno.execution_plane.gateway.admission import Admission
+from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
+from sereno.execution_plane.gateway.secrets import Secrets
+from sereno.execution_plane.gateway.webhook import WebhookGateway
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "cloudevents.json").read_text(encoding="utf-8")
 )
 
-# What these ask for is the behaviour of a web hook endpoint or of a sender, not of an event: the OPTIONS
-# handshake, the origin header, redirects and the 429 answer belong to whoever speaks HTTP.
-RULES_OF_THE_ENDPOINT = {"wh-options-ok", "wh-options-rate0", "wh-post-no-origin", "wh-redirect", "wh-429"}
+# What these ask for is no matter of an event. The handshake is driven below. An origin header is asked of senders
+# whom nothing else authenticates: our endpoints check signatures. We follow no redirect, since we send no web
+# hooks, and limit no rate.
+HANDSHAKES = {"wh-options-ok", "wh-options-rate0"}
+RULES_OF_THE_ENDPOINT = {*HANDSHAKES, "wh-post-no-origin", "wh-redirect", "wh-429"}
 CODES = {
     "bin-percent-overlong": "invalid_header",
     "bin-json-invalid": "invalid_json",
@@ -121,3 +134,23 @@ def test_the_same_source_and_id_give_the_same_dedup_key_whatever_the_rest() -> N
         assert isinstance(answer, Decoded)
         keys.add(dedup_key.of_event(answer.events[0].source, answer.events[0].id))
     assert len(keys) == 1
+
+
+@pytest.mark.parametrize("name", sorted(HANDSHAKES))
+async def test_the_handshake_allows_a_sender_or_does_not(name: str) -> None:
+    (case,) = (case for case in CASES if case["id"] == name)
+    catalog = Catalog()
+    commit = GroupCommit(IngressPublisher(Client()))
+    gateway = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, lambda: datetime.now(UTC))
+    app = FastAPI()
+    app.include_router(webhook_route.router(gateway))
+    async with AsyncClient(transport=ASGITransport(app), base_url="http://endpoint") as sender:
+        answer = await sender.options("/in/some-token", headers=dict(case["request"]["headers"]))
+    allowed = answer.headers.get("WebHook-Allowed-Origin")
+    if case["expected"]["outcome"] == "deny":
+        assert allowed is None
+        return
+    expected = case["expected"]["response_headers"]
+    assert allowed in expected["WebHook-Allowed-Origin"]
+    assert answer.headers["WebHook-Allowed-Rate"] == "*"
+    assert expected["Allow"] in answer.headers["Allow"].split(", ")

@@ -60,7 +60,7 @@ class WebhookGateway:
         """Allow whoever asks (CloudEvents webhooks 1.0, 4): the signature decides later, and tokens are not told apart."""
         headers = {"Allow": "OPTIONS, POST"}
         origin = request.headers.get("webhook-request-origin")
-        if origin:
+        if origin and _is_possible(request.headers.get("webhook-request-rate")):
             headers["WebHook-Allowed-Origin"] = origin
             headers["WebHook-Allowed-Rate"] = "*"
         return Response(status_code=200, headers=headers)
@@ -111,6 +111,11 @@ def _link_senders_traces(admitted: Admitted) -> None:
             context = trace.get_current_span(_PROPAGATOR.extract({"traceparent": named})).get_span_context()
             if context.is_valid:
                 trace.get_current_span().add_link(context)
+
+
+def _is_possible(rate: str | None) -> bool:
+    """Whether a rate asked for is one (4.1.4): absent, or a positive integer of requests a minute."""
+    return rate is None or (rate.isascii() and rate.isdigit() and int(rate) > 0)
 
 
 def _accepted(receipts: list[str]) -> Response:
