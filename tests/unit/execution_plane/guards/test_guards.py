@@ -66,7 +66,7 @@ def test_the_first_guard_that_objects_decides_and_all_seven_leave_a_verdict(
     given: Passage, decided_by: str
 ) -> None:
     said = run(given)
-    names = [name for name, _ in GUARDS]
+    names: list[str] = [name for name, _ in GUARDS]
     assert said.guard == decided_by
     assert [verdict.guard for verdict in said.verdicts] == names
     place = names.index(decided_by)
