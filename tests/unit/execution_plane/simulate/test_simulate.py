@@ -94,7 +94,8 @@ def test_platform_attributes_are_taken_as_written(bench: Bench) -> None:
 def test_time_subscriptions_make_their_own_events_between_from_and_to(bench: Bench) -> None:
     hourly = declaration(source={"time": {"every": "1h"}})
     flags = ("--from", at("10:00:00"), "--to", at("12:00:00"))
-    said = bench.simulate([], hourly, flags=flags)
+    nothing: Lines = []
+    said = bench.simulate(nothing, hourly, flags=flags)
     assert [line["event"] for line in said] == [f"watch@2026-03-02T{hour}:00:00Z" for hour in (10, 11, 12)]
     assert {line["outcome"] for line in said} == {"delivered"}
 
