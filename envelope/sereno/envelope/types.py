@@ -7,8 +7,6 @@ Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
 
 TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
-RUN_FINISHED = "sereno.platform.run.finished"
-RUN_FAILED = "sereno.platform.run.failed"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 
 
@@ -22,10 +20,6 @@ class EventType:
 
 
 CATALOGUE: tuple[EventType, ...] = (
-    EventType(
-        RUN_FAILED, "platform", "A run ended without a result: rejected, exhausted or past its deadline."
-    ),
-    EventType(RUN_FINISHED, "platform", "A run ended: its message was acknowledged with a result."),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",

@@ -1,9 +1,11 @@
 """What a well-formed declaration may still not say; looked for in plain data, so that it is reported with all else."""
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from sereno.envelope.types import CATALOGUE
 from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
@@ -19,6 +21,8 @@ _ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
     (("limits", "batch"), "window", "max_wait", {}),
 )
 _PLATFORM = "sereno.platform."
+_TYPE = re.compile(r"[a-z0-9._-]+")
+_EMITTED = frozenset(entry.name for entry in CATALOGUE if entry.family == "platform")
 
 Objection = tuple[Path, str]
 
@@ -61,12 +65,21 @@ def _subscription(spec: Any) -> Iterator[Objection]:
     else:
         yield from _expressions(filters)
     yield from _interval(_at(spec, "source", "time", "every"))
-    types = _at(spec, "source", "platform", "types")
-    for index, name in enumerate(types if isinstance(types, list) else ()):
-        if isinstance(name, str) and not name.startswith(_PLATFORM):
-            path = ("spec", "source", "platform", "types", index)
-            yield path, f"expected a type that begins with {_PLATFORM}, such as sereno.platform.run.finished"
+    yield from _platform_types(_at(spec, "source", "platform", "types"))
     yield from _order(spec)
+
+
+def _platform_types(types: Any) -> Iterator[Objection]:
+    for index, name in enumerate(types if isinstance(types, list) else ()):
+        path = ("spec", "source", "platform", "types", index)
+        if not isinstance(name, str):
+            continue
+        if not name.startswith(_PLATFORM):
+            yield path, f"expected a type that begins with {_PLATFORM}, such as {min(_EMITTED)}"
+        elif name not in _EMITTED and _TYPE.fullmatch(name):
+            # Nothing would ever fire it, and nobody would be told.
+            emitted = ", ".join(sorted(_EMITTED))
+            yield path, f"not yet supported: source.platform.types: {name}; there is {emitted}"
 
 
 def _every_filter(filters: Any, path: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -156,6 +156,11 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
             "spec.source.platform.types[0]",
             "no wildcards",
         ),
+        (
+            {"source": {"platform": {"types": ["sereno.platform.run.finished"]}}},
+            "spec.source.platform.types[0]",
+            "not yet supported: source.platform.types: sereno.platform.run.finished",
+        ),
         ({"source": {"platform": {"types": []}}}, "spec.source.platform.types", "expected at least 1"),
         ({"source": {}}, "spec.source", "found none"),
         ({"instruction": "   "}, "spec.instruction", "expected some text"),

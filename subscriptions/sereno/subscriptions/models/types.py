@@ -157,7 +157,7 @@ SecretReference = Annotated[
     ),
 ]
 EventType = Annotated[
-    StrictStr, _matches(_TYPE, "an event type such as sereno.platform.run.finished, no wildcards")
+    StrictStr, _matches(_TYPE, "an event type such as sereno.platform.subscription.changed, no wildcards")
 ]
 Attribute = Annotated[
     StrictStr, _matches(_ATTRIBUTE, "a CloudEvents attribute name: lower-case letters and digits")
