@@ -11,7 +11,7 @@ CASES = [
     (kind, path, value)
     for kind, fields in LATER.items()
     for path, values in fields.items()
-    for value in values or {None}
+    for value in (sorted(values) if values else [None])
 ]
 
 
