@@ -2,6 +2,7 @@
 
 import secrets
 import shlex
+import subprocess
 import sys
 import time
 import uuid
@@ -29,11 +30,11 @@ def play(stage: Stage) -> None:
     """Show every step; raises `UnexpectedError` at the first that differs."""
     secret, url = _declare(stage)
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    with stage.background("work", AGENT, "--max", "2", "--exec", _agent_command()):
+    with stage.background("work", AGENT, "--max", "2", "--exec", _agent_command()) as worker:
         opened = github.issue(41, "Charged twice", action="opened", delivery=str(uuid.uuid4()), at=now)
         woke = _deliver(stage, "A webhook arrives, signed by its sender", url, secret, opened)
         expect(_decision(stage, woke), outcome="delivered")
-        message = _acked(stage, WEBHOOKS)
+        message = _acked(stage, WEBHOOKS, worker)
 
         again = _deliver(stage, "The same delivery arrives again", url, secret, opened)
         expect(_decision(stage, again), outcome="dropped", guard="dedup", reason="duplicate")
@@ -47,7 +48,7 @@ def play(stage: Stage) -> None:
         _not_concerned(stage, unmatched)
 
         _title(stage, "The clock strikes")
-        _acked(stage, CLOCK)
+        _acked(stage, CLOCK, worker)
     _title(stage, "Why did it wake?")
     stage.screen.print(stage.command("explain", message), markup=False, highlight=False)
     _title(stage, "Why did it not?")
@@ -130,10 +131,11 @@ def _mark(answer: str) -> str:
     return {"passed": "ok", "objected": "no", "not_configured": "-", "not_reached": "-"}.get(answer, answer)
 
 
-def _acked(stage: Stage, subscription: str) -> str:
+def _acked(stage: Stage, subscription: str, worker: "subprocess.Popen[bytes]") -> str:
     """Wait until the message of this subscription is acknowledged, and show its lease; the message's id."""
 
     def look() -> tuple[str, Mapping[str, Any]] | None:
+        stage.ended_badly(worker, "work")
         listed = stage.execution().get(f"/v1/mailboxes/{AGENT}/messages")["messages"]
         for message in listed:
             known = _explained(stage, message["id"])
@@ -143,7 +145,7 @@ def _acked(stage: Stage, subscription: str) -> str:
                     return message["id"], delivery
         return None
 
-    identifier, delivery = stage.until(look, f"the acknowledgement of {subscription}", seconds=30.0)
+    identifier, delivery = stage.until(look, f"the acknowledgement of {subscription}")
     lease = delivery["holders"][-1]
     stage.screen.print(
         f"{subscription}: deposited as {identifier}, claimed by {lease['holder']} with fencing token "

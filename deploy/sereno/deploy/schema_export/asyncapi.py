@@ -5,6 +5,7 @@ from typing import Any
 from nats.js.api import StreamConfig
 
 from sereno.mailbox.engine import bus
+from sereno.mailbox.engine.outbox import POSITION_HEADER
 from sereno.subscriptions.report import ActivityReport
 from sereno.subscriptions.snapshot import CatalogObject, SignedManifest
 
@@ -92,9 +93,13 @@ def _messages() -> dict[str, Any]:
         "IngressBatch": {
             "contentType": "application/cloudevents-batch+json",
             "summary": "Envelopes of one tenant in the CloudEvents batch format.",
+            "headers": _position(),
             "payload": {"type": "array", "items": {"$ref": "envelope.schema.json"}},
         },
-        "ActivityReport": _message(ActivityReport.__doc__, "activity-report.schema.json"),
+        "ActivityReport": {
+            **_message(ActivityReport.__doc__, "activity-report.schema.json"),
+            "headers": _position(required=True),
+        },
         "Wake": {
             "summary": "No payload: look into the mailbox.",
             "payload": {"maxLength": 0, "type": "string"},
@@ -106,3 +111,18 @@ def _messages() -> dict[str, Any]:
 
 def _message(summary: str | None, schema: str) -> dict[str, Any]:
     return {"summary": summary, "payload": {"$ref": schema}}
+
+
+def _position(*, required: bool = False) -> dict[str, Any]:
+    """What an outbox adds: a receiver that has seen a position does not fold it again."""
+    return {
+        "type": "object",
+        "properties": {
+            POSITION_HEADER: {
+                "type": "string",
+                "pattern": "^[a-z]+:[1-9][0-9]*$",
+                "description": "The plane and position of the outbox row that this message was.",
+            }
+        },
+        "required": [POSITION_HEADER] if required else [],
+    }

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from sqlalchemy import text
-from sqlalchemy.engine import Connection
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +25,10 @@ def sqlalchemy_url(dsn: str) -> str:
 
 async def upgrade(dsn: str, *histories: History, revision: str = "head") -> None:
     """Bring each history to `revision`, in the given order, one transaction a history."""
+    # Loaded here: many import this module for the names in it, and only who migrates needs the library.
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415
+    from sqlalchemy.pool import NullPool  # noqa: PLC0415
+
     engine = create_async_engine(sqlalchemy_url(dsn), poolclass=NullPool)
     try:
         for history in histories:
@@ -35,10 +38,10 @@ async def upgrade(dsn: str, *histories: History, revision: str = "head") -> None
         await engine.dispose()
 
 
-def _upgrade(connection: Connection, history: History, revision: str) -> None:
-    # Loaded here: every process imports this module for `sqlalchemy_url`, and only one migrates.
+def _upgrade(connection: "Connection", history: History, revision: str) -> None:
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
+    from sqlalchemy import text  # noqa: PLC0415
 
     # Two processes that migrate at once must not both run a revision.
     connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('sereno.migrate'))"))
