@@ -1,8 +1,14 @@
 """The tables of the reference, held against the code that they describe."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import typer
+
+from sereno.deploy.main import build
 from sereno.envelope.types import CATALOGUE
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine.settings import Settings
@@ -10,6 +16,8 @@ from sereno.mailbox.engine.telemetry import METRICS
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs/reference"
+GENERATED = ROOT / "schemas/sereno/schemas/generated"
+COMMON_OPTIONS = {"--help", "--json", "--data", "--token", "--control-url", "--execution-url", "--tenant"}
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -63,3 +71,34 @@ def test_no_link_between_pages_is_broken() -> None:
         if not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_the_http_page_lists_every_request_of_both_planes() -> None:
+    for plane in ("control", "execution"):
+        document = json.loads((GENERATED / f"{plane}.openapi.json").read_text())
+        section = (REFERENCE / "http.md").read_text().split(f"## {plane.title()} plane")[1].split("\n## ")[0]
+        documented = set(re.findall(r"^\| `(\w+ \S+)` \|", section, re.MULTILINE))
+        assert documented == {
+            f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods
+        }
+
+
+def test_the_command_line_page_lists_every_command_with_its_options() -> None:
+    text = (REFERENCE / "cli.md").read_text()
+    documented = {
+        " ".join(word for word in usage.split()[1:] if word.islower()): set(re.findall(r"--[\w-]+", options))
+        for usage, options in re.findall(r"^\| `([^`]+)` \| .+ \| (.+) \|$", text, re.MULTILINE)
+        if usage.startswith("sereno ")
+    }
+    assert documented == dict(commands(typer.main.get_command(build()), ()))
+
+
+def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
+    """Each command by its words, with the options that are not common to many."""
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+    if not hasattr(command, "commands"):
+        options = {
+            max(option.opts, key=len) for option in command.params if option.param_type_name == "option"
+        }
+        yield " ".join(path), options - COMMON_OPTIONS
