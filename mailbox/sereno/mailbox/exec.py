@@ -6,6 +6,7 @@ import os
 import secrets
 import shlex
 import signal
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from sereno.mailbox.worker import Delivery, Reject, Release
 MAX_RESULT_BYTES = 65_536
 KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
 TERMINATE_SECONDS = 10.0
+LINGER_SECONDS = 1.0
 _CHUNK = 65_536
 
 Rendering = Literal["json", "prompt"]
@@ -46,15 +48,27 @@ class Command:
         return cls(arguments, url, rendering)
 
     async def __call__(self, delivery: Delivery) -> object:
-        process = await asyncio.create_subprocess_exec(
-            *self.arguments,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=environment(os.environ, delivery.bearer, self.url),
-            start_new_session=True,
-        )
+        # Stdin is a file and stdout our own pipe: asyncio's `wait` ends only when the last pipe of its own
+        # is closed, which a child that the command left behind may never do.
+        reader, writer = os.pipe()
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(stdin_of(delivery.document, self.rendering))
+            stdin.seek(0)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self.arguments,
+                    stdin=stdin,
+                    stdout=writer,
+                    env=environment(os.environ, delivery.bearer, self.url),
+                    start_new_session=True,
+                )
+            except BaseException:
+                os.close(reader)
+                raise
+            finally:
+                os.close(writer)
         try:
-            output = await _converse(process, stdin_of(delivery.document, self.rendering))
+            output = await _output(process, reader)
         finally:
             # Whatever the command left running in its group goes with it.
             await asyncio.shield(asyncio.ensure_future(_end(process)))
@@ -75,39 +89,27 @@ def stdin_of(document: Mapping[str, Any], rendering: Rendering) -> bytes:
     return orjson.dumps({**document, "lease": lease}) + b"\n"
 
 
-async def _converse(process: asyncio.subprocess.Process, text: bytes) -> bytes:
-    """Write stdin and read stdout until the command ends; at most one byte more than a result may have."""
-    writing = asyncio.ensure_future(_write(process, text))
-    reading = asyncio.ensure_future(_read(process))
+async def _output(process: asyncio.subprocess.Process, reader: int) -> bytes:
+    """What the command wrote until it ended; at most one byte more than a result may have."""
+    stream = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    pipe, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reader, "rb", buffering=0)
+    )
+    kept = bytearray()
+    reading = asyncio.ensure_future(_read(stream, kept))
     try:
         await process.wait()
-        # A child that inherited stdout may hold it open for ever.
-        await asyncio.wait({reading}, timeout=1.0)
-        return reading.result() if reading.done() else b""
+        await asyncio.wait({reading}, timeout=LINGER_SECONDS)
     finally:
-        for task in (writing, reading):
-            task.cancel()
-        await asyncio.wait({writing, reading})
-
-
-async def _write(process: asyncio.subprocess.Process, text: bytes) -> None:
-    if process.stdin is None:
-        return
-    # A command need not read what it is given.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(text)
-        await process.stdin.drain()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.close()
-
-
-async def _read(process: asyncio.subprocess.Process) -> bytes:
-    kept = bytearray()
-    if process.stdout is None:
-        return b""
-    while chunk := await process.stdout.read(_CHUNK):
-        kept += chunk[: MAX_RESULT_BYTES + 1 - len(kept)]
+        reading.cancel()
+        pipe.close()
     return bytes(kept)
+
+
+async def _read(stream: asyncio.StreamReader, kept: bytearray) -> None:
+    while chunk := await stream.read(_CHUNK):
+        kept += chunk[: MAX_RESULT_BYTES + 1 - len(kept)]
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

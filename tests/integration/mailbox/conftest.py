@@ -119,4 +119,4 @@ async def sereno(url: str, tmp_path: Path) -> AsyncIterator[CommandLine]:
     for process in line.started:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+        await process.wait()

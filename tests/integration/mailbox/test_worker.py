@@ -1,0 +1,233 @@
+"""The Python worker against a real mailbox: results, failures, lost leases, draining."""
+
+import asyncio
+import time
+
+import pytest
+
+from sereno.mailbox import standing
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.deposit import deposit
+from sereno.mailbox.reaper import Reaper
+from sereno.mailbox.verbs import Mailbox
+from sereno.mailbox.worker import Delivery, Reject, Release, Worker, WorkerRefusedError, WorkerUnansweredError
+from tests.mailbox_messages import message
+from tests.waiting import until
+
+
+async def put(pool: AnyPool, count: int = 1, **fields: object) -> None:
+    async with pool.acquire() as conn:
+        await deposit(conn, [message(**fields) for _ in range(count)])
+
+
+async def closed(pool: AnyPool) -> list[tuple[str, str | None]]:
+    rows = await pool.fetch("select state, reason from mailbox.closed order by closed_at")
+    return [(row["state"], row["reason"]) for row in rows]
+
+
+async def test_a_returned_value_is_the_result(pool: AnyPool, url: str) -> None:
+    await put(pool, 5)
+    worker = Worker(url, "worker-token", once=True)
+    running = most = 0
+
+    @worker.agent("triage", concurrency=2)
+    async def handle(delivery: Delivery) -> object:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return {"did": delivery.instruction, "usage": {"tokens": 3}}
+
+    await worker.run(handle_signals=False)
+    assert await closed(pool) == [("acked", None)] * 5
+    assert most == 2
+    datas = await pool.fetch("select data from mailbox.event where kind = 'acked'")
+    assert [row["data"]["usage"] for row in datas] == [{"tokens": 3}] * 5
+
+
+@pytest.mark.parametrize(
+    ("raised", "event"),
+    [
+        (Release("busy"), {"reason": "busy"}),
+        (RuntimeError("secret detail"), {"reason": "failed: RuntimeError"}),
+    ],
+)
+async def test_what_a_handler_raises_gives_the_message_back(
+    pool: AnyPool, url: str, raised: Exception, event: dict[str, str]
+) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", max_messages=1)
+
+    @worker.agent("triage")
+    async def handle(_delivery: Delivery) -> object:
+        raise raised
+
+    await worker.run(handle_signals=False)
+    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    assert event.items() <= data.items()
+
+
+async def test_a_rejected_message_is_dead(pool: AnyPool, url: str) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", once=True)
+
+    @worker.agent("triage")
+    async def handle(_delivery: Delivery) -> object:
+        raise Reject
+
+    await worker.run(handle_signals=False)
+    assert await closed(pool) == [("dead", "rejected")]
+
+
+async def test_an_oversize_result_is_a_failure_that_says_so(pool: AnyPool, url: str) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", max_messages=1)
+
+    @worker.agent("triage")
+    async def handle(_delivery: Delivery) -> object:
+        return "x" * 70_000
+
+    await worker.run(handle_signals=False)
+    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    assert data["reason"].startswith("result refused: body.items.0.result")
+
+
+@pytest.mark.req(181)
+async def test_leases_are_renewed_while_handlers_run_even_when_one_blocks_the_loop(
+    pool: AnyPool, url: str
+) -> None:
+    await put(pool, 3)
+    ended = await asyncio.to_thread(_blocking_worker, url)
+    assert ended >= 3.0
+    assert await closed(pool) == [("acked", None)] * 3
+    renewed = await pool.fetchval("select count(*) from mailbox.event where kind = 'renewed'")
+    beats = await pool.fetchval("select count(distinct at) from mailbox.event where kind = 'renewed'")
+    assert renewed >= 6
+    assert beats < renewed
+
+
+def _blocking_worker(url: str) -> float:
+    """A worker on a loop of its own whose handlers block it for longer than their lease of 1.5 s."""
+    started = time.monotonic()
+
+    async def run() -> None:
+        worker = Worker(url, "worker-token", once=True)
+        together = asyncio.Barrier(3)
+
+        @worker.agent("triage", concurrency=3, lease_seconds=1.5)
+        async def handle(_delivery: Delivery) -> object:
+            await together.wait()
+            time.sleep(1.0)  # noqa: ASYNC251 - the point of the test
+            return None
+
+        await worker.run(handle_signals=False)
+
+    asyncio.run(run())
+    return time.monotonic() - started
+
+
+async def test_a_lost_lease_cancels_the_handler(pool: AnyPool, url: str) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token")
+    started, cancelled = asyncio.Event(), asyncio.Event()
+
+    @worker.agent("triage", lease_seconds=1)
+    async def handle(_delivery: Delivery) -> object:
+        started.set()
+        try:
+            return await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    working = asyncio.create_task(worker.run(handle_signals=False))
+    await started.wait()
+    async with pool.acquire() as conn:
+        await standing.hold(conn, "acme", "refund-watch", "paused")
+    async with asyncio.timeout(5):
+        await cancelled.wait()
+    worker.stop()
+    await working
+    row = await pool.fetchrow("select state, attempts, ended from mailbox.work")
+    assert row is not None
+    assert tuple(row) == ("ready", 0, "cancelled")
+
+
+async def test_a_drain_finishes_what_runs_and_releases_the_rest_after_the_grace(
+    pool: AnyPool, url: str
+) -> None:
+    await put(pool, 2)
+    worker = Worker(url, "worker-token", grace_seconds=0.5)
+    handled: list[int] = []
+    both, go_on = asyncio.Barrier(3), asyncio.Event()
+
+    @worker.agent("triage", concurrency=2)
+    async def handle(delivery: Delivery) -> object:
+        handled.append(delivery.token)
+        first = len(handled) == 1
+        await both.wait()
+        await (go_on if first else asyncio.Event()).wait()
+        return "done"
+
+    working = asyncio.create_task(worker.run(handle_signals=False))
+    await both.wait()
+    worker.stop()
+    go_on.set()
+    await working
+    assert await closed(pool) == [("acked", None)]
+    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    assert data["reason"] == "shutdown"
+
+
+async def test_nothing_is_claimed_once_the_drain_began(pool: AnyPool, url: str) -> None:
+    worker = Worker(url, "worker-token")
+
+    @worker.agent("triage")
+    async def handle(_delivery: Delivery) -> object:
+        raise AssertionError("nothing must start")
+
+    working = asyncio.create_task(worker.run(handle_signals=False))
+
+    async def asked() -> bool:
+        return bool(await pool.fetchval("select count(*) from pg_stat_activity where query like '%chosen%'"))
+
+    await until(asked)
+    worker.stop()
+    await put(pool, 3)
+    await working
+    rows = await pool.fetch("select state, attempts from mailbox.work")
+    assert [tuple(row) for row in rows] == [("ready", 0)] * 3
+
+
+@pytest.mark.req(25, 151)
+async def test_work_of_a_vanished_holder_is_claimed_again_within_a_quarter_more_than_its_lease(
+    pool: AnyPool, mailbox: Mailbox
+) -> None:
+    await put(pool)
+    await mailbox.claim("acme", "triage", lease_seconds=2, incarnation="gone")
+    reaping = asyncio.create_task(Reaper(pool, wake=mailbox.wake).run())
+    [again] = await mailbox.claim("acme", "triage", wait_seconds=10, incarnation="w2")
+    reaping.cancel()
+    assert again.attempts == 2
+    took = await pool.fetchval(
+        "select extract(epoch from max(at) - min(at)) from mailbox.event where kind = 'claimed'"
+    )
+    assert 2.0 <= took <= 2.5
+
+
+async def test_a_wrong_token_ends_the_worker(url: str) -> None:
+    worker = Worker(url, "nobody")
+    worker.agent("triage")(_idle)
+    with pytest.raises(WorkerRefusedError, match="expected a valid token"):
+        await worker.run(handle_signals=False)
+
+
+async def test_one_round_without_an_answer_says_so() -> None:
+    worker = Worker("http://127.0.0.1:9", None, once=True)
+    worker.agent("triage")(_idle)
+    with pytest.raises(WorkerUnansweredError, match="does not answer"):
+        await worker.run(handle_signals=False)
+
+
+async def _idle(_delivery: Delivery) -> object:
+    return None
