@@ -149,7 +149,7 @@ async def test_a_written_version_must_be_the_current_one(applying: Apply, engine
 
 async def test_pause_resume_and_delete_leave_the_text_alone(applying: Apply, engine: AsyncEngine) -> None:
     await applying(ALL)
-    paused, again, resumed = [await move(engine, verb) for verb in ("pause", "pause", "resume")]  # type: ignore[arg-type]
+    paused, again, resumed = [await move(engine, verb) for verb in ("pause", "pause", "resume")]
     assert isinstance(paused, Operated)
     assert (paused.item.state, paused.item.version, paused.item.revision) == ("paused", 1, 2)
     assert isinstance(again, Refusal)

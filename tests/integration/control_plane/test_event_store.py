@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane.catalog.event import NewEvent
 from sereno.control_plane.minting import utc_now
+from sereno.control_plane.store.engine import open_engine
 from sereno.control_plane.store.event_store import (
     Append,
     StreamId,
@@ -101,8 +102,6 @@ async def test_many_writers_leave_one_gapless_stream(engine: AsyncEngine) -> Non
 async def test_not_even_the_owner_rewrites_history(
     engine: AsyncEngine, engines: Engines, statement: str
 ) -> None:
-    from sereno.control_plane.store.engine import open_engine
-
     await write(engine, edits(STREAM, 0))
     owner = open_engine(engines.dsn, application_name="tests-owner")
     with pytest.raises(DBAPIError, match="append-only"):

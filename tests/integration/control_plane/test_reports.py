@@ -24,7 +24,7 @@ def report(*items: tuple[str, str, int, int], tenant: str = "default") -> Activi
     return ActivityReport(
         tenant=tenant,
         items=tuple(
-            Item(subscription=name, outcome=outcome, count=count, last_at=T0 + timedelta(seconds=at))  # type: ignore[arg-type]
+            Item(subscription=name, outcome=outcome, count=count, last_at=T0 + timedelta(seconds=at))
             for name, outcome, count, at in items
         ),
     )

@@ -23,20 +23,29 @@ class BodyLimit:
         if not declared.isdigit() or int(declared) > self._limit:
             await self._refusal()(scope, receive, send)
             return
-        received = 0
+        exceeded = await self._count(scope, receive, send)
+        if exceeded:
+            await self._refusal()(scope, receive, send)
+
+    async def _count(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Run the application; whether the body was too large and nothing was answered yet."""
+        received, started = 0, False
 
         async def counted() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self._limit:
-                raise self._problem()
-            return message
+            # To the application it looks as if the client had gone.
+            return message if received <= self._limit else {"type": "http.disconnect"}
 
-        await self._app(scope, counted, send)
+        async def guarded(message: Message) -> None:
+            nonlocal started
+            if received <= self._limit or started:
+                started = True
+                await send(message)
 
-    def _problem(self) -> Problem:
-        return Problem(413, "too_large", f"a request may have at most {self._limit:,} bytes")
+        await self._app(scope, counted, guarded)
+        return received > self._limit and not started
 
     def _refusal(self) -> ASGIApp:
-        return respond(self._problem())
+        return respond(Problem(413, "too_large", f"a request may have at most {self._limit:,} bytes"))
