@@ -74,7 +74,7 @@ def settings(engines: Engines, declarer: Declarer, tmp_path: Path) -> Callable[[
         if seed is not None:
             seed_file.write_text(seed)
         return Settings(
-            postgres=engines.execution_dsn,  # type: ignore[arg-type]
+            postgres=engines.execution_dsn,
             nats=engines.nats,
             nats_seed_file=seed_file if seed is not None else None,
             execution_port=0,

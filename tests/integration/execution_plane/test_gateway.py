@@ -1,7 +1,6 @@
 import asyncio
 import hashlib
 import hmac
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +89,7 @@ async def gateway(
         endpoint("plain", "in-plain", scheme="hmac", header="X-Hub-Signature-256", prefix="sha256="),
     )
     listening = http_server.bind("127.0.0.1", 0)
-    monkeypatch.setattr(processes.http_server, "bind", lambda _host, _port: listening)
+    monkeypatch.setattr(http_server, "bind", lambda _host, _port: listening)
     stop = asyncio.Event()
     process = asyncio.create_task(processes.run_gateway(settings("gateway"), stop))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -151,17 +150,17 @@ async def test_strangers_all_get_the_same_answer(
     ("sent", "status", "named"),
     [
         (("in-small", BODY, {}), 413, "10 bytes"),
-        (("in-hub", BODY, {"content_type": "text/plain"}), 415, "application/json"),
+        (("in-hub", BODY, {"content-type": "text/plain"}), 415, "application/json"),
         (("in-hub", b'{"action": }', {}), 400, "character 11"),
         (("in-hub", b'["no object"]', {}), 400, "JSON object"),
-        (("in-plain", b'{"specversion":"1.0"}', {"content_type": "application/cloudevents+json"}), 400, "id"),
+        (("in-plain", b'{"specversion":"1.0"}', {"content-type": "application/cloudevents+json"}), 400, "id"),
     ],
 )
 async def test_who_signed_is_told_what_is_wrong(
     sent: tuple[str, bytes, dict[str, str]], status: int, named: str, gateway: Gateway
 ) -> None:
     token, body, headers = sent
-    answer = await gateway.send(body, signed(body, **headers), token)
+    answer = await gateway.send(body, signed(body) | headers, token)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert named in answer.json()["detail"]
@@ -277,26 +276,20 @@ async def test_a_port_in_use_is_named(settings: Callable[[str], Settings]) -> No
             await processes.run_gateway(there, asyncio.Event())
 
 
-async def test_1000_webhooks_over_32_connections_are_all_stored_and_soon_answered(gateway: Gateway) -> None:
-    bodies = [orjson.dumps(ISSUE | {"number": number, "text": "x" * 400}) for number in range(1000)]
-    waiting, seconds, statuses = list(bodies), [], []
+async def test_1000_webhooks_over_32_connections_are_all_stored_in_few_messages(gateway: Gateway) -> None:
+    waiting = [orjson.dumps(ISSUE | {"number": number, "text": "x" * 400}) for number in range(1000)]
+    statuses: list[int] = []
 
     async def connection() -> None:
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1)
         async with httpx.AsyncClient(base_url=gateway.http.base_url, timeout=30, limits=limits) as client:
             while waiting:
                 body = waiting.pop()
-                began = time.perf_counter()
                 answer = await client.post("/in/in-hub", content=body, headers=signed(body))
-                seconds.append(time.perf_counter() - began)
                 statuses.append(answer.status_code)
 
     await asyncio.gather(*(connection() for _ in range(32)))
     assert statuses == [202] * 1000
     stored = await gateway.stored()
-    assert sorted(envelope.data["number"] for envelope in stored) == list(range(1000))  # type: ignore[index, call-overload]
-    assert sorted(seconds)[989] <= 0.25 * SHARED_MACHINE
-
-
-# The client runs in the same process as the gateway here, and other tests beside; the benchmark measures the figure.
-SHARED_MACHINE = 8
+    assert sorted(envelope.data["number"] for envelope in stored) == list(range(1000))  # type: ignore[index]
+    assert (await gateway.nats.jetstream().stream_info(INGRESS)).state.messages < 500

@@ -75,8 +75,8 @@ async def test_what_a_newer_manifest_does_not_name_is_revoked(declarer: Declarer
 async def test_an_older_manifest_is_refused(declarer: Declarer, receiver: Receiver) -> None:
     await declarer.publish(HUB, version=5)
     await receiver.receive()
-    for older in ({"version": 4}, {"epoch": 0, "version": 9}):
-        await declarer.publish(WATCH, **older)
+    for epoch, older in ((1, 4), (0, 9)):
+        await declarer.publish(WATCH, epoch=epoch, version=older)
         await receiver.receive()
         assert version(receiver) == 5
         assert catalog_of(receiver).subscriptions(TENANT) == ()

@@ -39,6 +39,7 @@ class WebhookGateway:
         self._admission = admission
         self._commit = commit
         self._clock = clock
+        self._tracer = tracer()
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
@@ -71,7 +72,7 @@ class WebhookGateway:
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
         parent = _PROPAGATOR.extract(_trace_headers(headers))
-        with tracer().start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
+        with self._tracer.start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
             decision = self._admission.admit(endpoint, Arrival(headers, body, recorded, _current_trace()))
             if isinstance(decision, Refused):
                 return _problem(decision)
