@@ -10,7 +10,7 @@ from typing import Literal
 
 from sereno.envelope import dedup_key, media_type
 from sereno.envelope.decode import Decoded, decode_http
-from sereno.envelope.event import Event
+from sereno.envelope.event import NULL, Event
 from sereno.envelope.rejection import Rejected
 from sereno.envelope.strict_json import parse
 from sereno.envelope.types import WEBHOOK_RECEIVED
@@ -58,7 +58,11 @@ def read(
     if scheme == "github":
         return _github(origin, headers, body, document)
     event = Event(
-        id=fresh_id, source=origin, type=WEBHOOK_RECEIVED, datacontenttype="application/json", data=document
+        id=fresh_id,
+        source=origin,
+        type=WEBHOOK_RECEIVED,
+        datacontenttype="application/json",
+        data=NULL if document is None else document,
     )
     return (Occurrence(event, dedup_key.of_body(_sha256(body))),)
 

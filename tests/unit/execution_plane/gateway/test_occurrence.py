@@ -4,6 +4,7 @@ from typing import Any
 import orjson
 import pytest
 
+from sereno.envelope.event import NULL
 from sereno.envelope.rejection import Rejected
 from sereno.execution_plane import outside
 from sereno.execution_plane.gateway.occurrence import Occurrence, Unsupported, read
@@ -58,6 +59,9 @@ class TestPlainJson:
         assert found.dedupkey == "body:" + sha256(b'{"id": 5}')
         # The same reading may come again on purpose, so the hash is not kept for a week.
         assert found.notes == {}
+
+    def test_a_null_is_data(self) -> None:
+        assert one("hmac", JSON, b"null").event.data is NULL
 
     @pytest.mark.parametrize("body", [b"", b"{", b'{"a":1,"a":2}', b"\xff", b"NaN"])
     def test_malformed_json_is_refused_with_what_is_wrong(self, body: bytes) -> None:
