@@ -9,7 +9,7 @@ MAX_ANCESTORS = 64
 def cycle(passage: Passage) -> Passage:
     """Object with `self_origin`, `cycle` or `too_deep`; reads the genealogy that the platform wrote, nothing else."""
     envelope, subscription = passage.envelope, passage.subscription
-    ancestors = passage.state.ancestors
+    ancestors = passage.given.state.ancestors
     same_agent = sum(ancestor.agent == subscription.agent for ancestor in ancestors)
     numbers: dict[str, Number] = {
         "hops": envelope.hops,

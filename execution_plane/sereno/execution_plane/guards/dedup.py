@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-from sereno.envelope.encode import rfc3339
 from sereno.execution_plane.guards.passage import Number, Occurrence, Passage
 
 # A body that carries no event id counts only inside a bounded window: a genuinely new event may look the same.
@@ -15,7 +14,7 @@ BODY_WINDOW = timedelta(days=7)
 
 def dedup(passage: Passage) -> Passage:
     """Object with `duplicate` when the key or the signed body was seen inside its window (recorded clock)."""
-    state, recorded = passage.state, passage.clock.recorded
+    state, recorded = passage.given.state, passage.given.clock.recorded
     if state.same_key is not None and recorded < state.same_key.expires_at:
         return _duplicate(passage, state.same_key, "key")
     if state.same_body is not None and recorded < state.same_body.expires_at:
@@ -30,7 +29,7 @@ def _duplicate(passage: Passage, first: Occurrence, by: str) -> Passage:
         "of": first.receiptid,
         "became": first.outcome,
         "message": None if first.message is None else str(first.message),
-        "window_ends": rfc3339(first.expires_at),
+        "window_ends": first.expires_at,
     }
     return passage.objects("dedup", "dropped", "duplicate", numbers)
 
@@ -44,4 +43,4 @@ def remembers(passage: Passage) -> bool:
     """Whether the outcome takes the key. An error of ours and a paused subscription leave none, so that the
     sender's retry is a first arrival; a duplicate leaves the first as it stands. Strangers never come this far.
     """
-    return passage.outcome != "error" and passage.reason not in ("not_active", "duplicate")
+    return passage.decided.outcome != "error" and passage.decided.reason not in ("not_active", "duplicate")

@@ -1,15 +1,16 @@
 """The ledger: what the guards remember across passages; live it is loaded for a batch, in a simulation it grows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards.dedup import BODY_WINDOW, remembers, window
 from sereno.execution_plane.guards.order import run
-from sereno.execution_plane.guards.passage import Ancestor, GuardState, Occurrence, Passage, Reading
+from sereno.execution_plane.guards.passage import Ancestor, Given, GuardState, Occurrence, Passage, Reading
 from sereno.execution_plane.guards.subscription import Subscription
+from sereno.subscriptions.rights import Standing
 
 OccurrenceKey = tuple[str, str, str, str]
 """Tenant, origin, subscription, dedup key."""
@@ -54,6 +55,7 @@ class Ledger:
     occurrences: dict[OccurrenceKey, Occurrence] = field(default_factory=dict)
     bodies: dict[BodyKey, Body] = field(default_factory=dict)
     memories: dict[SubscriptionKey, Memory] = field(default_factory=dict)
+    _standings: dict[SubscriptionKey, tuple[Subscription, Standing]] = field(default_factory=dict)
 
     def decide(
         self,
@@ -68,20 +70,35 @@ class Ledger:
         """Send the event through the guards and remember what came of it."""
         memory = self.memories.get((envelope.tenantid, subscription.name), Memory())
         recorded = max(memory.last_recorded or envelope.recordedtime, envelope.recordedtime)
+        clock = Reading(recorded, database)
         state = GuardState(
             same_key=self.occurrences.get(occurrence_key(envelope, subscription)),
             same_body=None if body is None else body.for_subscription(subscription.name),
             ancestors=ancestors,
             last_delivered=memory.last_delivered,
-            policy_valid_until=policy_valid_until,
         )
-        passage = run(Passage(envelope, subscription, Reading(recorded, database), state))
+        standing = self._standing(subscription, policy_valid_until)
+        passage = run(Passage(Given(envelope, subscription, clock, state, standing)))
         self._evolve(passage, memory)
         return passage
 
+    def _standing(self, subscription: Subscription, valid_until: datetime | None) -> Standing:
+        """How the subscription stands under the policy in force, made once for all events of a round."""
+        key = subscription.tenant, subscription.name
+        known = self._standings.get(key)
+        if known is None or known[0] is not subscription or known[1].valid_until != valid_until:
+            known = subscription, replace(subscription.standing, valid_until=valid_until)
+            self._standings[key] = known
+        return known[1]
+
     def _evolve(self, passage: Passage, memory: Memory) -> None:
-        envelope, subscription, recorded = passage.envelope, passage.subscription, passage.clock.recorded
-        delivered = passage.outcome == "delivered"
+        envelope, subscription, recorded = (
+            passage.envelope,
+            passage.subscription,
+            passage.given.clock.recorded,
+        )
+        decision = passage.decided
+        delivered = decision.outcome == "delivered"
         self.memories[envelope.tenantid, subscription.name] = Memory(
             recorded,
             recorded if delivered else memory.last_delivered,
@@ -90,8 +107,8 @@ class Ledger:
         if remembers(passage):
             self.occurrences[occurrence_key(envelope, subscription)] = Occurrence(
                 envelope.receiptid,
-                str(passage.outcome),
-                passage.message,
+                decision.outcome,
+                decision.message,
                 recorded + window(envelope.dedupkey),
             )
 
@@ -107,5 +124,5 @@ class Ledger:
         if passages and not any(remembers(passage) for passage in passages):
             self.bodies.pop(key, None)
             return
-        became = {p.subscription.name: (str(p.outcome), p.message) for p in passages}
+        became = {p.subscription.name: (p.decided.outcome, p.decided.message) for p in passages}
         self.bodies[key] = Body(envelope.receiptid, envelope.recordedtime + BODY_WINDOW, became)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards.subscription import Subscription
+from sereno.subscriptions.rights import Standing
 
 GuardName = Literal["dedup", "cycle", "rights", "cooldown", "batching", "delivery", "storm"]
 # An event whose filters cannot be evaluated never came to a guard.
@@ -15,9 +16,9 @@ DecidedBy = GuardName | Literal["match"]
 GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)
 Answer = Literal["passed", "objected", "not_configured", "not_reached"]
 Outcome = Literal["delivered", "merged", "dropped", "held", "suspended", "awaiting_verdict", "error"]
-Number = str | int | float | bool | list[str] | None
+Number = str | int | float | bool | datetime | list[str] | None
 Numbers = Mapping[str, Number]
-"""What a guard counted with, ready for JSON: lengths in seconds, times as RFC 3339 text."""
+"""What a guard counted with; lengths are seconds. In JSON a time becomes RFC 3339 text with Z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,6 @@ class GuardState:
     same_body: Occurrence | None = None
     ancestors: tuple[Ancestor, ...] = ()
     last_delivered: datetime | None = None
-    policy_valid_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +69,61 @@ class Verdict:
     numbers: Numbers = field(default_factory=dict)
 
 
+_NOT_CONFIGURED = {name: Verdict(name, "not_configured") for name in GUARD_NAMES}
+_NOT_REACHED = {name: Verdict(name, "not_reached") for name in GUARD_NAMES}
+
+
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """One event, one subscription, a reading of the clocks, the state, the verdicts so far and the outcome;
-    `guard`, `reason` and `numbers` are those of the guard that decided.
-    """
+class Given:
+    """What a passage is decided upon; no guard changes it. `standing` is the subscription's under the policy in force."""
 
     envelope: Envelope
     subscription: Subscription
     clock: Reading
     state: GuardState
-    verdicts: tuple[Verdict, ...] = ()
-    outcome: Outcome | None = None
-    guard: DecidedBy | None = None
-    reason: str | None = None
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a passage came to, and the guard, reason and numbers that made it so."""
+
+    outcome: Outcome
+    guard: DecidedBy
+    reason: str
     numbers: Numbers = field(default_factory=dict)
     message: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One event on its way to one subscription: what is given, the verdicts so far, and the decision if there is one."""
+
+    given: Given
+    verdicts: tuple[Verdict, ...] = ()
+    decision: Decision | None = None
+
+    @property
+    def envelope(self) -> Envelope:
+        """The event."""
+        return self.given.envelope
+
+    @property
+    def subscription(self) -> Subscription:
+        """The subscription that it concerns."""
+        return self.given.subscription
 
     @property
     def is_open(self) -> bool:
         """Whether no guard has objected so far."""
-        return self.outcome is None or self.outcome == "delivered"
+        return self.decision is None or self.decision.outcome == "delivered"
+
+    @property
+    def decided(self) -> Decision:
+        """The decision; a passage has one after its last guard."""
+        if self.decision is None:
+            raise AssertionError("the passage is not at its end")
+        return self.decision
 
     def passes(self, guard: GuardName, numbers: Numbers) -> "Passage":
         """The passage after `guard` had nothing against it."""
@@ -97,67 +131,28 @@ class Passage:
 
     def is_not_asked(self, guard: GuardName) -> "Passage":
         """The passage after a guard for which the subscription sets no limit."""
-        return self._after(Verdict(guard, "not_configured"))
+        return self._after(_NOT_CONFIGURED[guard])
 
     def leaves_out(self, guard: GuardName) -> "Passage":
         """The passage after a guard that stands behind the one that objected."""
-        return self._after(Verdict(guard, "not_reached"))
+        return self._after(_NOT_REACHED[guard])
 
     def objects(self, guard: GuardName, outcome: Outcome, reason: str, numbers: Numbers) -> "Passage":
         """The passage closed by `guard`."""
         verdict = Verdict(guard, "objected", reason, numbers)
-        return self._closed((*self.verdicts, verdict), outcome, guard, reason=reason, numbers=numbers)
+        return Passage(self.given, (*self.verdicts, verdict), Decision(outcome, guard, reason, numbers))
 
     def delivers(self, message: UUID, numbers: Numbers) -> "Passage":
         """The passage as the message that it becomes, unless a later guard objects."""
         verdict = Verdict("delivery", "passed", "delivered", numbers)
-        return self._closed(
-            (*self.verdicts, verdict),
-            "delivered",
-            "delivery",
-            reason="delivered",
-            numbers=numbers,
-            message=message,
-        )
+        decision = Decision("delivered", "delivery", "delivered", numbers, message)
+        return Passage(self.given, (*self.verdicts, verdict), decision)
 
     def fails(self, reason: str, fault: str) -> "Passage":
         """The passage closed before the first guard by a fault of the data or of ours."""
-        verdicts = tuple(Verdict(name, "not_reached") for name in GUARD_NAMES)
-        return self._closed(verdicts, "error", "match", reason=reason, numbers={"fault": fault})
+        return Passage(
+            self.given, tuple(_NOT_REACHED.values()), Decision("error", "match", reason, {"fault": fault})
+        )
 
     def _after(self, verdict: Verdict) -> "Passage":
-        return Passage(
-            self.envelope,
-            self.subscription,
-            self.clock,
-            self.state,
-            (*self.verdicts, verdict),
-            self.outcome,
-            self.guard,
-            self.reason,
-            self.numbers,
-            self.message,
-        )
-
-    def _closed(
-        self,
-        verdicts: tuple[Verdict, ...],
-        outcome: Outcome,
-        guard: DecidedBy,
-        *,
-        reason: str,
-        numbers: Numbers,
-        message: UUID | None = None,
-    ) -> "Passage":
-        return Passage(
-            self.envelope,
-            self.subscription,
-            self.clock,
-            self.state,
-            verdicts,
-            outcome,
-            guard,
-            reason,
-            numbers,
-            message,
-        )
+        return Passage(self.given, (*self.verdicts, verdict), self.decision)

@@ -1,5 +1,6 @@
 """Arrivals: the events of ingress messages, each parsed once, with the subscriptions that they concern."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from sereno.execution_plane.guards.ledger import BodyKey
 from sereno.execution_plane.outside import BODY_SHA256
 from sereno.execution_plane.pipeline.matcher import Index, Match
 from sereno.mailbox.engine.bus import token
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +77,6 @@ def _arrival(document: Any, payload: Payload, index: Index) -> Arrival:
     envelope = loads_envelope(document)
     if token(envelope.tenantid) != payload.tenant:
         raise EnvelopeFault(f"an envelope of another tenant than its subject's: {envelope.tenantid!r}")
+    if _UUID.fullmatch(envelope.receiptid) is None:
+        raise EnvelopeFault(f"a receiptid that is no UUID: {envelope.receiptid!r}")
     return Arrival(envelope, document, index.match(envelope, document), payload.sequence)

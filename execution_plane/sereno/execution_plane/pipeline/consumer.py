@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 
@@ -155,12 +156,12 @@ class Meters:
         """Count one settled batch, which took so many seconds."""
         self._duration.record(seconds)
         now = datetime.now(UTC)
+        decisions = [passage.decided for item in decided for passage in item.passages]
+        for (outcome, guard), count in Counter((d.outcome, d.guard) for d in decisions).items():
+            self._decisions.add(count, {"outcome": outcome, "guard": guard})
+        self._deposits.add(sum(d.message is not None for d in decisions))
         for item in decided:
             self._lag.record((now - item.arrival.envelope.recordedtime).total_seconds())
-            for passage in item.passages:
-                self._decisions.add(1, {"outcome": str(passage.outcome), "guard": str(passage.guard)})
-                if passage.message is not None:
-                    self._deposits.add(1)
 
 
 @contextlib.asynccontextmanager

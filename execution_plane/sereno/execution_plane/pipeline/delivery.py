@@ -68,7 +68,7 @@ def _messages(decided: Sequence[Decided]) -> list[Message]:
         message_of(passage, item.arrival.attributes)
         for item in decided
         for passage in item.passages
-        if passage.outcome == "delivered"
+        if passage.decided.outcome == "delivered"
     ]
 
 

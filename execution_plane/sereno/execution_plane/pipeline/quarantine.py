@@ -6,12 +6,12 @@ from typing import Any
 import asyncpg
 import orjson
 
-from sereno.execution_plane.guards.passage import GuardState, Passage, Reading
 from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
-from sereno.execution_plane.pipeline.round import Decided
+from sereno.execution_plane.pipeline.round import Decided, failed
 from sereno.mailbox.connection import AnyConnection
 
+UNDECIDABLE = "undecidable"
 _DATA_FAULTS = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
@@ -43,11 +43,7 @@ async def put_away(conn: AnyConnection, arrival: Arrival, fault: Exception) -> N
     error = _storable(f"{type(fault).__name__}: {fault}")
     at = await store.database_clock(conn)
     envelope = arrival.envelope
-    clock = Reading(envelope.recordedtime, at)
-    passages = [
-        Passage(envelope, match.subscription, clock, GuardState()).fails("undecidable", error)
-        for match in arrival.matches
-    ]
+    passages = [failed(envelope, match.subscription, at, UNDECIDABLE, error) for match in arrival.matches]
     kept = Arrival(envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
     await store.write_receipts(conn, [Decided(kept, passages, None)], at)
     await store.write_verdicts(conn, passages, at)

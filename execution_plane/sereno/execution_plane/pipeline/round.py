@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards.ledger import Ledger
-from sereno.execution_plane.guards.passage import Ancestor, GuardState, Passage, Reading
+from sereno.execution_plane.guards.passage import Ancestor, Given, GuardState, Passage, Reading
+from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.mailbox.message import Message, SubscriptionRef
 from sereno.subscriptions.report import Activity, ActivityReport
@@ -57,9 +59,7 @@ def _decide(arrival: Arrival, ledger: Ledger, setting: Setting) -> Decided:
     passages = []
     for match in arrival.matches:
         if match.fault is not None:
-            clock = Reading(envelope.recordedtime, setting.database)
-            failed = Passage(envelope, match.subscription, clock, GuardState())
-            passages.append(failed.fails(FILTER_FAULT, match.fault))
+            passages.append(failed(envelope, match.subscription, setting.database, FILTER_FAULT, match.fault))
             continue
         passages.append(
             ledger.decide(
@@ -76,14 +76,24 @@ def _decide(arrival: Arrival, ledger: Ledger, setting: Setting) -> Decided:
     return Decided(arrival, passages, None if body is None else body.receiptid)
 
 
+def failed(
+    envelope: Envelope, subscription: Subscription, database: datetime, reason: str, fault: str
+) -> Passage:
+    """The passage of an event that came to no guard, since it cannot be decided."""
+    clock = Reading(envelope.recordedtime, database)
+    given = Given(envelope, subscription, clock, GuardState(), subscription.standing)
+    return Passage(given).fails(reason, fault)
+
+
 def message_of(passage: Passage, attributes: Mapping[str, object]) -> Message:
     """The message that a delivered passage becomes; its instruction is the subscription's, byte for byte."""
     envelope, subscription = passage.envelope, passage.subscription
-    if passage.message is None:
+    message = passage.decided.message
+    if message is None:
         raise ValueError("only a delivered passage becomes a message")
     trace = {"traceparent": envelope.traceparent, "tracestate": envelope.tracestate}
     return Message(
-        id=passage.message,
+        id=message,
         tenant=envelope.tenantid,
         agent=subscription.agent,
         subscription=SubscriptionRef(subscription.name, subscription.version),
@@ -94,7 +104,7 @@ def message_of(passage: Passage, attributes: Mapping[str, object]) -> Message:
         lease_seconds=subscription.lease.total_seconds(),
         max_run_seconds=subscription.max_run.total_seconds(),
         max_age_seconds=subscription.max_age.total_seconds(),
-        lineage=[{"message": a.message, "agent": a.agent} for a in passage.state.ancestors],
+        lineage=[{"message": a.message, "agent": a.agent} for a in passage.given.state.ancestors],
         context={
             "on_behalf_of": envelope.onbehalfof,
             "attributed_to": subscription.owner,
@@ -107,7 +117,9 @@ def message_of(passage: Passage, attributes: Mapping[str, object]) -> Message:
 def reports(decided: Iterable[Decided], at: datetime) -> list[ActivityReport]:
     """One report a tenant: how often each subscription came to each outcome in this round."""
     counts: Counter[tuple[str, str, str]] = Counter(
-        (p.envelope.tenantid, p.subscription.name, str(p.outcome)) for item in decided for p in item.passages
+        (p.envelope.tenantid, p.subscription.name, p.decided.outcome)
+        for item in decided
+        for p in item.passages
     )
     by_tenant: dict[str, list[Activity]] = {}
     for (tenant, subscription, outcome), count in sorted(counts.items()):

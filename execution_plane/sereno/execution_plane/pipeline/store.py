@@ -37,7 +37,7 @@ def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
 
 def _json(value: object) -> str:
     # The driver would take a list inside an array for one more dimension.
-    return orjson.dumps(value).decode()
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z).decode()
 
 
 async def lock_state(conn: AnyConnection, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, Memory]:
@@ -59,7 +59,7 @@ async def lock_state(conn: AnyConnection, keys: Collection[SubscriptionKey]) -> 
 
 async def decided_receipts(conn: AnyConnection, arrivals: Sequence[Arrival]) -> set[str]:
     """The receipts among these that a committed round decided already."""
-    keys = [(a.envelope.tenantid, UUID(a.envelope.receiptid)) for a in arrivals]
+    keys = [(a.envelope.tenantid, a.envelope.receiptid) for a in arrivals]
     rows = await conn.fetch(_SQL["decided_receipts"], *_columns(keys, 2))
     return {str(row["receiptid"]) for row in rows}
 
@@ -72,7 +72,7 @@ async def take_bodies(conn: AnyConnection, arrivals: Sequence[Arrival]) -> dict[
             first.setdefault(arrival.body_key, arrival)
     if first:
         rows = [
-            (*key, UUID(a.envelope.receiptid), a.envelope.recordedtime, a.envelope.recordedtime + BODY_WINDOW)
+            (*key, a.envelope.receiptid, a.envelope.recordedtime, a.envelope.recordedtime + BODY_WINDOW)
             for key, a in first.items()
         ]
         await conn.execute(_SQL["take_bodies"], *_columns(rows, 6), BODY_WINDOW)
@@ -145,14 +145,14 @@ def _receipt_row(item: Decided) -> Row:
     envelope, key = item.arrival.envelope, item.arrival.body_key
     return (
         envelope.tenantid,
-        UUID(envelope.receiptid),
+        envelope.receiptid,
         envelope.origin,
         envelope.type,
         envelope.recordedtime,
         _json(item.arrival.attributes),
         _json(envelope.outside),
         None if key is None else key[2],
-        None if item.duplicate_of is None else UUID(item.duplicate_of),
+        item.duplicate_of,
     )
 
 
@@ -163,18 +163,19 @@ async def write_verdicts(conn: AnyConnection, passages: Sequence[Passage], at: d
 
 
 def _verdict_row(passage: Passage) -> Row:
+    envelope, subscription, decision = passage.envelope, passage.subscription, passage.decided
     return (
-        passage.envelope.tenantid,
-        UUID(passage.envelope.receiptid),
-        passage.subscription.name,
-        passage.subscription.version,
-        passage.outcome,
-        passage.guard,
-        passage.reason,
+        envelope.tenantid,
+        envelope.receiptid,
+        subscription.name,
+        subscription.version,
+        decision.outcome,
+        decision.guard,
+        decision.reason,
         _json(passage.verdicts),
-        _json(passage.numbers),
-        passage.message,
-        passage.clock.recorded,
+        _json(decision.numbers),
+        decision.message,
+        passage.given.clock.recorded,
     )
 
 
@@ -184,7 +185,7 @@ async def write_occurrences(conn: AnyConnection, passages: Sequence[Passage], le
     rows = []
     for key in taken:
         kept = ledger.occurrences[key]
-        rows.append((*key, UUID(kept.receiptid), kept.outcome, kept.message, kept.expires_at))
+        rows.append((*key, kept.receiptid, kept.outcome, kept.message, kept.expires_at))
     if rows:
         await conn.execute(_SQL["write_occurrences"], *_columns(rows, 8))
 
@@ -193,9 +194,9 @@ async def settle_bodies(conn: AnyConnection, taken: Mapping[BodyKey, str], ledge
     """Give back the row of a body that the ledger did not keep, and pass on one that a later receipt took."""
     gone = [key for key in taken if key not in ledger.bodies]
     if gone:
-        await conn.execute(_SQL["forget_bodies"], *_columns([(*k, UUID(taken[k])) for k in gone], 4))
+        await conn.execute(_SQL["forget_bodies"], *_columns([(*k, taken[k]) for k in gone], 4))
     passed_on = [
-        (*key, UUID(ledger.bodies[key].receiptid), ledger.bodies[key].expires_at)
+        (*key, ledger.bodies[key].receiptid, ledger.bodies[key].expires_at)
         for key in taken
         if key in ledger.bodies
     ]
@@ -213,7 +214,7 @@ async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Me
 async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -> None:
     """Store in each due instant what became of it."""
     rows = [
-        (p.envelope.tenantid, UUID(p.envelope.receiptid), p.outcome, p.reason)
+        (p.envelope.tenantid, p.envelope.receiptid, p.decided.outcome, p.decided.reason)
         for p in passages
         if p.envelope.origin.startswith("time/")
     ]
@@ -227,7 +228,7 @@ async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
         _SQL["write_quarantine"],
         unreadable.tenant,
         sha256(unreadable.content).hexdigest(),
-        None if unreadable.receiptid is None else UUID(unreadable.receiptid),
+        unreadable.receiptid,
         unreadable.content,
         unreadable.error,
         unreadable.sequence,

@@ -38,7 +38,7 @@ def simulate(
         for output in outputs:
             summary.add(output)
             if json:
-                typer.echo(orjson.dumps(output))
+                typer.echo(orjson.dumps(output, option=orjson.OPT_UTC_Z))
             else:
                 show_line(output)
     except LineFault as fault:

@@ -100,21 +100,22 @@ class World:
             yield from (output for _, output in sorted(said, key=lambda pair: pair[0]))
 
     def _decision(self, passage: Passage, attributes: Mapping[str, Any]) -> Output:
-        if passage.outcome == "delivered":
+        decision = passage.decided
+        if decision.message is not None:
             self._deposit(passage, attributes)
         return {
             "kind": "decision",
             "at": rfc3339(passage.envelope.recordedtime),
             "event": passage.envelope.id,
             "subscription": passage.subscription.name,
-            "outcome": passage.outcome,
-            "guard": passage.guard,
-            "reason": passage.reason,
-            "message": None if passage.message is None else self.names[str(passage.message)],
+            "outcome": decision.outcome,
+            "guard": decision.guard,
+            "reason": decision.reason,
+            "message": None if decision.message is None else self.names[str(decision.message)],
             "batch": None,
             "numbers": {
                 name: self.names.get(value, value) if isinstance(value, str) else value
-                for name, value in passage.numbers.items()
+                for name, value in decision.numbers.items()
             },
         }
 
@@ -122,7 +123,7 @@ class World:
         message = message_of(passage, attributes)
         name = self.mailbox.deposit(message, passage.envelope.recordedtime)
         self.names[str(message.id)] = name
-        ancestors = (*passage.state.ancestors, Ancestor(name, message.agent))
+        ancestors = (*passage.given.state.ancestors, Ancestor(name, message.agent))
         self.causes[message.tenant, name] = self.causes[message.tenant, str(message.id)] = ancestors
 
     def _unmatched(self, arrival: Arrival, matched: set[str]) -> list[tuple[str, Output]]:

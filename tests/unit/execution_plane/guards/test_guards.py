@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from sereno.execution_plane.guards import GUARDS, GuardState, Occurrence, Passage, Reading, run
+from sereno.execution_plane.guards import GUARDS, Given, GuardState, Occurrence, Passage, Reading, run
 from sereno.execution_plane.guards.cooldown import cooldown
 from sereno.execution_plane.guards.cycle import cycle
 from sereno.execution_plane.guards.dedup import dedup, remembers, window
@@ -26,11 +26,14 @@ def passage(
     watch: Subscription | None = None,
     recorded: datetime = NOON,
     database: datetime = NOON,
+    valid_until: datetime | None = None,
     **envelope: object,
 ) -> Passage:
     clock = Reading(recorded, database)
     found = received(**envelope)  # type: ignore[arg-type]
-    return Passage(found, watch or subscription(), clock, state or GuardState())
+    watching = watch or subscription()
+    standing = replace(watching.standing, valid_until=valid_until)
+    return Passage(Given(found, watching, clock, state or GuardState(), standing))
 
 
 @pytest.mark.req(99)
@@ -67,7 +70,7 @@ def test_the_first_guard_that_objects_decides_and_all_seven_leave_a_verdict(
 ) -> None:
     said = run(given)
     names: list[str] = [name for name, _ in GUARDS]
-    assert said.guard == decided_by
+    assert said.decided.guard == decided_by
     assert [verdict.guard for verdict in said.verdicts] == names
     place = names.index(decided_by)
     answers = [verdict.answer for verdict in said.verdicts]
@@ -88,14 +91,14 @@ def test_the_first_guard_that_objects_decides_and_all_seven_leave_a_verdict(
 )
 def test_dedup_says_of_which_and_what_became_of_it(state: GuardState, recorded: datetime, by: str) -> None:
     said = dedup(passage(state, recorded=recorded))
-    assert (said.outcome, said.reason) == ("dropped", "duplicate")
-    assert said.numbers == {
+    assert (said.decided.outcome, said.decided.reason) == ("dropped", "duplicate")
+    assert said.decided.numbers == {
         "key": "/zendesk#e-1",
         "by": by,
         "of": EARLIER.receiptid,
         "became": "delivered",
         "message": str(UUID(int=7)),
-        "window_ends": "2026-03-02T13:00:00Z",
+        "window_ends": NOON + timedelta(hours=1),
     }
 
 
@@ -135,8 +138,8 @@ def test_cycle_refuses_an_agent_among_its_own_causes_and_shows_the_path() -> Non
         Ancestor("M3", "legal"),
     )
     said = cycle(passage(GuardState(ancestors=ring), hops=4))
-    assert (said.outcome, said.reason) == ("dropped", "cycle")
-    assert said.numbers["path"] == ["support-triage", "billing", "legal", "support-triage"]
+    assert (said.decided.outcome, said.decided.reason) == ("dropped", "cycle")
+    assert said.decided.numbers["path"] == ["support-triage", "billing", "legal", "support-triage"]
 
 
 @pytest.mark.req(101)
@@ -151,18 +154,18 @@ def test_cycle_lets_an_agent_re_enter_as_often_as_its_subscription_says(reentry:
 def test_cycle_bounds_the_length_of_a_chain_over_any_number_of_agents(hops: int, passes: bool) -> None:
     said = cycle(passage(hops=hops))
     assert said.is_open is passes
-    assert said.reason in (None, "too_deep")
+    assert said.verdicts[-1].reason in (None, "too_deep")
 
 
 def test_cycle_refuses_more_ancestors_than_a_message_keeps() -> None:
     many = tuple(Ancestor(f"M{n}", f"agent-{n}") for n in range(65))
-    assert cycle(passage(GuardState(ancestors=many))).reason == "too_deep"
+    assert cycle(passage(GuardState(ancestors=many))).decided.reason == "too_deep"
 
 
 def test_cycle_refuses_what_the_agent_itself_did_at_the_source() -> None:
     """D2: an action that fires again on its own comment."""
     watch = replace(subscription(), identities=frozenset({("webhook/zendesk", "triage-bot")}))
-    assert cycle(passage(watch=watch, actor="triage-bot")).reason == "self_origin"
+    assert cycle(passage(watch=watch, actor="triage-bot")).decided.reason == "self_origin"
     assert cycle(passage(watch=watch, actor="marta")).is_open
 
 
@@ -190,18 +193,19 @@ def test_rights_reads_the_database_clock(
 ) -> None:
     # The recorded clock is far ahead and must not matter here.
     given = passage(
-        GuardState(policy_valid_until=valid_until),
+        valid_until=valid_until,
         watch=watch,
         recorded=NOON + timedelta(days=900),
         database=database,
     )
     said = rights(given)
-    assert (said.outcome, said.reason) == (outcome, reason)
+    decision = said.decision
+    assert (decision and decision.outcome, decision and decision.reason) == (outcome, reason)
 
 
 def test_rights_asks_a_verified_sender_where_the_subscription_does() -> None:
     watch = subscription(sender="verified")
-    assert rights(passage(watch=watch, trust="untrusted")).reason == "sender_unverified"
+    assert rights(passage(watch=watch, trust="untrusted")).decided.reason == "sender_unverified"
     assert rights(passage(watch=watch, trust="authenticated")).is_open
 
 
@@ -221,7 +225,7 @@ def test_cooldown_reads_the_recorded_clock(since: timedelta, passes: bool) -> No
     said = cooldown(given)
     assert said.is_open is passes
     assert said.verdicts[-1].numbers["since_last_seconds"] == since.total_seconds()
-    assert said.verdicts[-1].numbers["ends"] == "2026-03-02T12:10:00Z"
+    assert said.verdicts[-1].numbers["ends"] == NOON + timedelta(minutes=10)
 
 
 def test_cooldown_passes_the_first_and_is_not_configured_without_a_limit() -> None:
@@ -238,19 +242,23 @@ def test_limits_that_nobody_can_set_yet_are_named_steps() -> None:
 @pytest.mark.req(26)
 def test_one_receipt_and_subscription_are_one_message_however_often_it_is_decided() -> None:
     first, again = delivery(passage()), delivery(passage())
-    assert first.message == again.message
-    assert first.message is not None
-    assert first.message.version == 7
+    assert first.decided.message == again.decided.message
+    assert first.decided.message is not None
+    assert first.decided.message.version == 7
     others = {
         message_id(received(2), "refund-watch"),
         message_id(received(1), "ticket-log"),
         message_id(received(1, tenant="umbrella"), "refund-watch"),
     }
-    assert len(others | {first.message}) == 4
+    assert len(others | {first.decided.message}) == 4
 
 
 def test_a_fault_before_the_first_guard_reaches_none() -> None:
     said = passage().fails("filter_fault", "no such overload")
-    assert (said.outcome, said.guard, said.reason) == ("error", "match", "filter_fault")
+    assert (said.decided.outcome, said.decided.guard, said.decided.reason) == (
+        "error",
+        "match",
+        "filter_fault",
+    )
     assert {verdict.answer for verdict in said.verdicts} == {"not_reached"}
     assert len(said.verdicts) == len(GUARDS)

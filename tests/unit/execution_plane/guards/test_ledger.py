@@ -28,9 +28,9 @@ def test_duplicates_in_any_order_never_yield_two_messages(events: list[int]) -> 
     said = [
         decide(ledger, received(number, event_id=f"e-{event}"), PLAIN) for number, event in enumerate(events)
     ]
-    messages = [passage.envelope.id for passage in said if passage.outcome == "delivered"]
+    messages = [passage.envelope.id for passage in said if passage.decided.outcome == "delivered"]
     assert sorted(messages) == sorted({f"e-{event}" for event in events})
-    assert {passage.reason for passage in said} <= {"delivered", "duplicate"}
+    assert {passage.decided.reason for passage in said} <= {"delivered", "duplicate"}
 
 
 @pytest.mark.req(76)
@@ -40,8 +40,8 @@ def test_two_wake_ups_are_a_cooldown_apart_however_events_arrive(offsets: list[i
     woke: list[datetime] = []
     for number, offset in enumerate(offsets):
         said = decide(ledger, received(number, after=timedelta(seconds=offset)), RESTING)
-        if said.outcome == "delivered":
-            woke.append(said.clock.recorded)
+        if said.decided.outcome == "delivered":
+            woke.append(said.given.clock.recorded)
     assert all(later - earlier >= timedelta(minutes=10) for earlier, later in itertools.pairwise(woke))
 
 
@@ -52,9 +52,9 @@ def test_the_recorded_clock_of_a_subscription_never_goes_back(offsets: list[int]
         decide(ledger, received(number, after=timedelta(seconds=offset)), PLAIN)
         for number, offset in enumerate(offsets)
     ]
-    readings = [passage.clock.recorded for passage in said]
+    readings = [passage.given.clock.recorded for passage in said]
     assert readings == sorted(readings)
-    assert all(p.clock.recorded >= p.envelope.recordedtime for p in said)
+    assert all(p.given.clock.recorded >= p.envelope.recordedtime for p in said)
 
 
 @given(st.permutations(range(6)), st.lists(st.booleans(), min_size=6, max_size=6))
@@ -65,7 +65,7 @@ def test_a_pause_burns_no_key(order: list[int], paused: list[bool]) -> None:
         watch = subscription(state="paused" if paused[event] else "active")
         decide(ledger, received(number, event_id=f"e-{event}"), watch)
     again = [decide(ledger, received(10 + event, event_id=f"e-{event}"), PLAIN) for event in order]
-    outcomes = {passage.envelope.id: passage.outcome for passage in again}
+    outcomes = {passage.envelope.id: passage.decided.outcome for passage in again}
     assert outcomes == {f"e-{event}": "delivered" if paused[event] else "dropped" for event in order}
 
 
@@ -82,9 +82,9 @@ def test_a_key_counts_within_tenant_origin_and_subscription_alone(
 ) -> None:
     """C2, K6: the same id on another route, or for another tenant, is another occurrence."""
     ledger = Ledger()
-    assert decide(ledger, received(1, event_id="same"), PLAIN).outcome == "delivered"
+    assert decide(ledger, received(1, event_id="same"), PLAIN).decided.outcome == "delivered"
     other = received(2, event_id="same", tenant=tenant, origin=origin)
-    assert decide(ledger, other, subscription(name, tenant=tenant)).outcome == "delivered"
+    assert decide(ledger, other, subscription(name, tenant=tenant)).decided.outcome == "delivered"
 
 
 def test_identical_bodies_without_an_id_two_hours_apart_are_two_occurrences() -> None:
@@ -93,10 +93,14 @@ def test_identical_bodies_without_an_id_two_hours_apart_are_two_occurrences() ->
     first = decide(ledger, received(1, dedupkey=key), PLAIN)
     soon = decide(ledger, received(2, dedupkey=key, after=timedelta(minutes=59)), PLAIN)
     later = decide(ledger, received(3, dedupkey=key, after=timedelta(hours=2)), PLAIN)
-    assert [first.outcome, soon.outcome, later.outcome] == ["delivered", "dropped", "delivered"]
+    assert [first.decided.outcome, soon.decided.outcome, later.decided.outcome] == [
+        "delivered",
+        "dropped",
+        "delivered",
+    ]
 
 
 def test_both_clocks_are_kept_apart() -> None:
     database = NOON + timedelta(days=3)
     said = decide(Ledger(), received(), RESTING, database)
-    assert (said.clock.recorded, said.clock.database) == (NOON, database)
+    assert (said.given.clock.recorded, said.given.clock.database) == (NOON, database)

@@ -1,5 +1,6 @@
 """`sereno simulate`: the protocol of its lines, virtual time, and what a bad line is answered."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from typer import Typer
 from sereno.execution_plane.commands import register
 from sereno.mailbox.cli.exits import CommandError
 
-EVENT = {
+EVENT: dict[str, Any] = {
     "specversion": "1.0",
     "id": "e-1",
     "source": "/zendesk",
@@ -45,7 +46,10 @@ class Bench:
         self._capsys = capsys
 
     def simulate(
-        self, lines: Lines | list[bytes], *subscriptions: dict[str, Any], flags: tuple[str, ...] = ()
+        self,
+        lines: Sequence[Mapping[str, Any] | bytes],
+        *subscriptions: dict[str, Any],
+        flags: tuple[str, ...] = (),
     ) -> Lines:
         declared = b"\n---\n".join(orjson.dumps(one) for one in subscriptions or (declaration(),))
         (self._folder / "subscriptions.yaml").write_bytes(declared)
