@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Literal
+from uuid import UUID
 
 from sereno.subscriptions import schedule as rule
 from sereno.subscriptions.lifecycle import State
@@ -59,7 +60,7 @@ class Advance:
 def of_object(declared: CatalogObject) -> Schedule | None:
     """The schedule of a declared subscription; None when it has none or may not fire now.
 
-    It starts behind the moment of the declaration, so that nothing is missed while the declaration travels.
+    Raises ValueError when it is of a form not known here. It starts behind the moment of the declaration, so that nothing is missed while the declaration travels.
     """
     if declared.kind != "Subscription" or declared.state not in (State.ACTIVE, State.PAUSED):
         return None
@@ -68,7 +69,7 @@ def of_object(declared: CatalogObject) -> Schedule | None:
         return None
     new = Schedule(
         tenant=declared.tenant,
-        id=declared.id,
+        id=str(UUID(declared.id)),
         subscription=declared.name,
         version=declared.version,
         source=spec.source.time,

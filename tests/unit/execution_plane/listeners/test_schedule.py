@@ -124,7 +124,8 @@ def test_nothing_fires_from_the_expiry_on() -> None:
     looks=st.lists(st.integers(0, 3000), min_size=1, max_size=12),
 )
 def test_each_instant_ends_once_as_emitted_or_skipped(interval: int, misfire: Any, looks: list[int]) -> None:
-    schedule, now, emitted, skipped = every(interval * SECOND, misfire), START, [], 0
+    schedule, now, skipped = every(interval * SECOND, misfire), START, 0
+    emitted: list[datetime] = []
     for seconds in looks:
         now += seconds * SECOND
         while True:
@@ -187,7 +188,7 @@ def test_an_edit_of_the_rule_is_counted_anew() -> None:
     old = advance(every(HOUR), START).schedule
     edited = replace(every(3 * HOUR), version=2)
     fresh = reconcile(old, edited)
-    fired = []
+    fired: list[datetime] = []
     for _ in range(3):
         assert fresh.next_due is not None
         step = advance(fresh, fresh.next_due)
