@@ -60,7 +60,8 @@ class Advance:
 def of_object(declared: CatalogObject) -> Schedule | None:
     """The schedule of a declared subscription; None when it has none or may not fire now.
 
-    Raises ValueError when it is of a form not known here. It starts behind the moment of the declaration, so that nothing is missed while the declaration travels.
+    It starts behind the moment of the declaration, so that nothing is missed while that travels. Raises ValueError
+    when it is of a form not known here.
     """
     if declared.kind != "Subscription" or declared.state not in (State.ACTIVE, State.PAUSED):
         return None
