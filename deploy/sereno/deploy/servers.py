@@ -1,13 +1,15 @@
 """The engines of an installation: embedded ones that we start, or existing ones that must answer."""
 
+import asyncio
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from nats.errors import NoRespondersError
 from nats.js.errors import APIError
 
-from sereno.deploy import database, nats_identities, passfile
+from sereno.deploy import database, passfile
 from sereno.deploy.data_folder import DataFolder
 from sereno.deploy.embedded_nats import EmbeddedNats
 from sereno.deploy.embedded_postgres import EmbeddedPostgres
@@ -18,8 +20,10 @@ from sereno.deploy.postgres_binaries import OLDEST, find_binaries, reachable_for
 from sereno.deploy.service_user import service_user
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine import bus, postgres
+from sereno.mailbox.engine.postgres import DatabaseUnreachableError
 
 OLDEST_NATS = (2, 12)
+ANSWER_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +79,38 @@ def _postgres(folder: DataFolder, identities: Identities, programs: Path) -> Emb
     return server
 
 
-async def prepare(servers: Servers, identities: Identities) -> None:
-    """Database, schemas, roles and streams as the planes expect them. Raises `StartError` or what does not answer."""
+async def prepare(servers: Servers, identities: Identities, seed: str | None) -> None:
+    """Database, schemas, roles and streams as the planes expect them; `seed` is for NATS.
+
+    Raises `StartError` or what does not answer.
+    """
     if any(isinstance(server, EmbeddedPostgres) for server in servers.owned):
         await database.create_database(database.with_database(servers.postgres, "postgres"))
-    else:
-        await _check_postgres(servers.postgres)
     await database.create_roles(servers.postgres, identities.role_passwords)
     await database.prepare(servers.postgres)
-    await _prepare_nats(servers, identities)
+    await _prepare_nats(servers, seed)
+
+
+async def check_given(options: Options) -> None:
+    """Whether the existing engines answer and will do, before anything of ours is started.
+
+    Raises `StartError` or what does not answer, within `ANSWER_SECONDS`.
+    """
+    async with asyncio.TaskGroup() as tasks:
+        if options.dsn():
+            passfile.parse(options.dsn())
+            tasks.create_task(_check_postgres(options.dsn()))
+        if options.nats:
+            tasks.create_task(_check_nats(options.nats, options.nats_seed()))
 
 
 async def _check_postgres(dsn: str) -> None:
-    connection = await postgres.connect(dsn, application_name="sereno-up")
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            connection = await postgres.connect(dsn, application_name="sereno-up")
+    except TimeoutError:
+        message = f"PostgreSQL at {postgres.address(dsn)} does not answer: no answer in time"
+        raise DatabaseUnreachableError(message) from None
     try:
         version = connection.get_server_version().major
         allowed = await connection.fetchval(
@@ -107,16 +130,27 @@ async def _check_postgres(dsn: str) -> None:
         )
 
 
-async def _prepare_nats(servers: Servers, identities: Identities) -> None:
-    seed = identities.seeds[nats_identities.OPERATOR] if servers.seeds else None
-    client = await bus.connect(servers.nats, name="sereno-up", seed=seed)
+async def _check_nats(url: str, seed: str | None) -> None:
+    client = await bus.connect(url, name="sereno-up", seed=seed)
     try:
         version = client.connected_server_version
         if (version.major, version.minor) < OLDEST_NATS:
             raise StartError(
-                f"NATS at {bus.address(servers.nats)} is version {version.major}.{version.minor}: 2.12 or newer is needed.",
+                f"NATS at {bus.address(url)} is version {version.major}.{version.minor}: 2.12 or newer is needed.",
                 Exit.BAD_INPUT,
             )
+        await client.jetstream().account_info()
+    except (APIError, NoRespondersError) as fault:
+        raise StartError(
+            f"NATS at {bus.address(url)} has no JetStream: start it with --jetstream.", Exit.BAD_INPUT
+        ) from fault
+    finally:
+        await client.close()
+
+
+async def _prepare_nats(servers: Servers, seed: str | None) -> None:
+    client = await bus.connect(servers.nats, name="sereno-up", seed=seed)
+    try:
         await bus.ensure_streams(client.jetstream())
     except APIError as fault:
         raise StartError(

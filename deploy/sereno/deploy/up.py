@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from sereno.deploy.data_folder import DataFolder
 from sereno.deploy.faults import StartError
 from sereno.deploy.identities import Identities
 from sereno.deploy.leftovers import end_leftovers
+from sereno.deploy.nats_identities import OPERATOR
 from sereno.deploy.options import Options
 from sereno.deploy.ports import free_port, is_free
 from sereno.deploy.postgres_binaries import SHARED_CACHE
@@ -72,9 +73,10 @@ def installation(
         if ended := end_leftovers(folder):
             say(f"ended {len(ended)} processes that an earlier start left behind")
         addresses = _addresses(options)
+        _run(servers.check_given(options))
         identities = Identities(folder.secrets)
         engines = stack.enter_context(servers.running(folder, identities, options, programs))
-        _prepare(engines, identities)
+        _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
         files = configuration.write(folder, identities, engines, addresses, options)
         children = _children(folder, files, addresses)
         stack.callback(_stop_all, children)
@@ -87,7 +89,7 @@ def installation(
             token_file=identities.admin_token_file,
             postgres=engines.postgres,
             nats=engines.nats,
-            nats_seed_file=identities.seed_file("operator") if engines.seeds else options.nats_seed_file,
+            nats_seed_file=identities.seed_file(OPERATOR) if engines.seeds else options.nats_seed_file,
             supervised=(*engines.owned, *children),
         )
         stack.callback(folder.discovery.unlink, missing_ok=True)
@@ -128,13 +130,30 @@ def _addresses(options: Options) -> Addresses:
     )
 
 
-def _prepare(engines: servers.Servers, identities: Identities) -> None:
+def _operator_seed(engines: servers.Servers, identities: Identities, options: Options) -> str | None:
+    return identities.seeds[OPERATOR] if engines.seeds else options.nats_seed()
+
+
+def _run(work: Coroutine[object, object, None]) -> None:
+    """Run what speaks with the engines; what they do not answer, or refuse, is one sentence."""
     try:
-        asyncio.run(servers.prepare(engines, identities))
-    except (DatabaseUnreachableError, BusUnreachableError) as fault:
-        raise StartError(f"{fault}.", Exit.UNREACHABLE) from fault
-    except asyncpg.PostgresError as fault:
-        raise StartError(f"PostgreSQL refused to prepare the database: {fault}.") from fault
+        asyncio.run(work)
+    except BaseExceptionGroup as group:
+        raise _sentence(_first(group)) from group
+    except (DatabaseUnreachableError, BusUnreachableError, asyncpg.PostgresError) as fault:
+        raise _sentence(fault) from fault
+
+
+def _first(fault: BaseException) -> BaseException:
+    return _first(fault.exceptions[0]) if isinstance(fault, BaseExceptionGroup) else fault
+
+
+def _sentence(fault: BaseException) -> BaseException:
+    if isinstance(fault, DatabaseUnreachableError | BusUnreachableError):
+        return StartError(f"{fault}.", Exit.UNREACHABLE)
+    if isinstance(fault, asyncpg.PostgresError):
+        return StartError(f"PostgreSQL refused to prepare the database: {fault}.")
+    return fault
 
 
 def _children(folder: DataFolder, files: dict[str, Path], addresses: Addresses) -> list[Child]:
