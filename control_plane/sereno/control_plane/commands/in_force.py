@@ -12,19 +12,19 @@ PATIENCE_SECONDS = 5.0
 _EVERY_SECONDS = 0.1
 
 
-def wait(found: Discovery, wanted: Mapping[str, int], *, patience: float = PATIENCE_SECONDS) -> str | None:
-    """Wait until the execution plane reports these versions; else, after `patience`, a sentence why it does not."""
-    deadline = time.monotonic() + patience
+def wait(found: Discovery, wanted: Mapping[str, int]) -> str | None:
+    """Wait until the execution plane reports these versions; else, after five seconds, a sentence why it does not."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
-        missing = _missing(found, wanted, patience)
+        missing = _missing(found, wanted)
         if missing is None or time.monotonic() >= deadline:
             return missing
         time.sleep(_EVERY_SECONDS)
 
 
-def _missing(found: Discovery, wanted: Mapping[str, int], patience: float) -> str | None:
+def _missing(found: Discovery, wanted: Mapping[str, int]) -> str | None:
     try:
-        reported = Client(*found.execution(), timeout=patience).get("/v1/manifest")
+        reported = Client(*found.execution(), timeout=PATIENCE_SECONDS).get("/v1/manifest")
     except CommandError as fault:
         return f"the execution plane cannot be asked whether it works from it yet: {fault.message}"
     behind = [tenant for tenant, version in sorted(wanted.items()) if _version(reported, tenant) < version]
@@ -32,7 +32,7 @@ def _missing(found: Discovery, wanted: Mapping[str, int], patience: float) -> st
         return None
     return (
         f"not in force yet for {', '.join(behind)}: the execution plane has not reported it within"
-        f" {patience:g} s; it will take it over by itself"
+        f" {PATIENCE_SECONDS:g} s; it will take it over by itself"
     )
 
 
