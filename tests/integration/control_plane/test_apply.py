@@ -7,11 +7,14 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane.applying import Applied
+from sereno.control_plane.bootstrapping import bootstrap
+from sereno.control_plane.catalog.decider import fold
 from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.catalog.refusal import Refusal, Refusals
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.operating import Operated, Verb, operate
 from sereno.control_plane.store import projection
+from sereno.control_plane.store.event_store import StreamId, read_streams
 from sereno.subscriptions.faults import Faults
 from tests.control_documents import AGENT, ALL, ENDPOINT, several, subscription
 from tests.integration.control_plane.conftest import Apply, Outcome
@@ -226,3 +229,24 @@ async def test_tenants_are_apart(applying: Apply, engine: AsyncEngine) -> None:
     async with engine.connect() as connection:
         assert await projection.live(connection, "default") == []
         assert len(await projection.live(connection, "acme")) == 2
+
+
+async def test_the_projection_is_what_the_events_make(applying: Apply, engine: AsyncEngine) -> None:
+    await bootstrap(engine, "ab" * 32)
+    await applying(several(ALL, subscription("second"), subscription("third")))
+    await applying(several(subscription(instruction="Other."), AGENT.replace("exec", "pull")))
+    await move(engine, "pause")
+    await applying(several(AGENT, ENDPOINT, subscription("second")), prune="team=support")
+    await applying(subscription("third"), revive=True, reason="back")
+    async with engine.connect() as connection:
+        rows = await connection.execute(text("select tenant_id, kind, name from control.catalog_object"))
+        addresses = [Address(*row) for row in rows]
+        streams = {StreamId(address.tenant, address.stream): address for address in addresses}
+        events = await read_streams(connection, list(streams))
+        folded = {address: fold(address, events[stream]) for stream, address in streams.items()}
+        stored = {address: await projection.one(connection, address) for address in addresses}
+        count = await connection.execute(
+            text("select count(distinct (tenant_id, stream)) from control.event")
+        )
+        assert len(addresses) == count.scalar_one() == 6
+    assert folded == stored
