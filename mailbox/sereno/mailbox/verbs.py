@@ -30,6 +30,8 @@ POLL_SECONDS = 1.0
 
 _SQL = queries.load("sereno.mailbox", "verbs.sql")
 _VERBS = telemetry.counter("sereno.mailbox.verbs")
+_CLAIMS = telemetry.counter("sereno.mailbox.claims")
+_LATENCY = telemetry.histogram("sereno.mailbox.claim_latency")
 
 Connected = Callable[[], Awaitable[bool]]
 """Answers whether somebody still waits for what is being claimed."""
@@ -96,7 +98,9 @@ class Mailbox:
 
     async def _claim_once(self, *arguments: Any) -> tuple[list[Claimed], bool]:
         rows = await self.pool.fetch(_SQL["claim_batch"], *arguments)
-        claimed = [_claimed(row) for row in rows if row["token"] is not None]
+        leased = [row for row in rows if row["token"] is not None]
+        _measure(leased)
+        claimed = [_claimed(row) for row in leased]
         return claimed, bool(rows[0]["promoted"])
 
     async def renew(self, items: Sequence[RenewItem], principal: Principal = SYSTEM) -> list[Answer]:
@@ -209,6 +213,16 @@ def _expect(holds: bool, message: str) -> None:
 
 def _to_answer(row: Record) -> Answer:
     return Answer(row["token"], Status(row["status"]), row["until"], row["state"])
+
+
+def _measure(leased: Sequence[Record]) -> None:
+    if leased:
+        _CLAIMS.add(len(leased))
+    for row in leased:
+        # Only a first claim says how long a deposit waited.
+        if row["attempts"] == 1:
+            since = max(row["deposited_at"], row["ready_at"])
+            _LATENCY.record((row["claimed_at"] - since).total_seconds())
 
 
 def _claimed(row: Record) -> Claimed:
