@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from sereno.envelope.encode import flat
+from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.outside import BODY_SHA256
 from sereno.execution_plane.pipeline import Consumer
 from sereno.mailbox.engine.bus import INGRESS, wake_subject
@@ -222,7 +223,13 @@ async def test_one_bad_event_is_put_away_and_the_others_are_delivered(plane: Pla
 
 @pytest.mark.parametrize(
     "payload",
-    [b"not json", b'{"specversion": "1.0"}', b'[{"specversion": "1.0", "id": "x"}]', b"[42]"],
+    [
+        b"not json",
+        b'[{"specversion": "1\\u0000"}]',
+        b'{"specversion": "1.0"}',
+        b'[{"specversion": "1.0", "id": "x"}]',
+        b"[42]",
+    ],
 )
 async def test_bytes_that_are_no_envelopes_are_put_away(plane: Plane, payload: bytes) -> None:
     await plane.in_force(declared())
@@ -290,3 +297,13 @@ async def test_replicas_share_the_stream_without_a_second_message(plane: Plane) 
     assert len(delivered) == len(set(delivered)) == await plane.count("mailbox.message")
     assert sum(name == "ticket-log" for _, name in delivered) == 100
     assert sum(name == "refund-watch" for _, name in delivered) == 1
+
+
+async def test_an_event_is_decided_by_the_newest_stored_manifest(plane: Plane) -> None:
+    """The gateway may accept an event under a manifest that this process has not looked at yet."""
+    other = Plane(plane.pool, plane.gateway, plane.pipeline, Catalog())
+    async with running(plane.consumer()):
+        await other.in_force(declared())
+        await plane.publish(received(1))
+        await drained(plane)
+    assert await plane.outcomes() == [("e-1", "refund-watch", "delivered")]

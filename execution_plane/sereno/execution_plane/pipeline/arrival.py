@@ -67,9 +67,10 @@ def read(payload: Payload, index: Index) -> tuple[list[Arrival], list[Unreadable
     for document in documents:
         try:
             arrivals.append(_arrival(document, payload, index))
-        except EnvelopeFault as fault:
+        except Exception as fault:  # noqa: BLE001 - whatever one document does, the others must go on
+            error = str(fault) if isinstance(fault, EnvelopeFault) else f"{type(fault).__name__}: {fault}"
             content = orjson.dumps(document)
-            unreadable.append(Unreadable(payload.tenant, payload.sequence, content, str(fault)))
+            unreadable.append(Unreadable(payload.tenant, payload.sequence, content, error))
     return arrivals, unreadable
 
 

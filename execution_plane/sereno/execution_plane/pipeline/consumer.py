@@ -51,6 +51,7 @@ class Consumer:
         self._ack_wait = ack_wait_seconds
         self._jetstream = nats.jetstream()
         self._wake = Wake(nats)
+        self._catalog = catalog
         self._directory = Directory(catalog)
         self._meters = Meters()
 
@@ -58,15 +59,16 @@ class Consumer:
         """Consume until `stop` is set; while an engine is away nothing is acknowledged and it is tried again."""
         while not stop.is_set():
             try:
-                subscription = await self._subscribe()
-                while not stop.is_set():
-                    await self._step(subscription)
+                async with self._subscribed() as subscription:
+                    while not stop.is_set():
+                        await self._step(subscription)
             except (OSError, TimeoutError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
                 _log.warning("pipeline_retry", error=f"{type(fault).__name__}: {fault}")
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)
 
-    async def _subscribe(self) -> JetStreamContext.PullSubscription:
+    @contextlib.asynccontextmanager
+    async def _subscribed(self) -> AsyncIterator[JetStreamContext.PullSubscription]:
         config = ConsumerConfig(
             durable_name=DURABLE,
             ack_policy=AckPolicy.EXPLICIT,
@@ -75,7 +77,12 @@ class Consumer:
             max_deliver=-1,
         )
         await self._jetstream.add_consumer(INGRESS, config)
-        return await self._jetstream.pull_subscribe_bind(consumer=DURABLE, stream=INGRESS)
+        subscription = await self._jetstream.pull_subscribe_bind(consumer=DURABLE, stream=INGRESS)
+        try:
+            yield subscription
+        finally:
+            with contextlib.suppress(NatsError):
+                await subscription.unsubscribe()
 
     async def _step(self, subscription: JetStreamContext.PullSubscription) -> None:
         try:
@@ -92,6 +99,8 @@ class Consumer:
 
     async def _settle(self, messages: Sequence[Msg]) -> None:
         started = asyncio.get_running_loop().time()
+        # The gateway may have accepted an event under a manifest that it stored a moment ago.
+        await self._catalog.refresh(self._pool)
         arrivals, unreadable = self._read(messages)
         with tracer().start_as_current_span("pipeline.batch"):
             delivered = await self._deliver(arrivals)
@@ -133,8 +142,14 @@ class Consumer:
 
     async def _quarantine(self, arrival: Arrival, fault: Exception) -> None:
         _log.error("event_undecidable", receipt=arrival.envelope.receiptid, error=type(fault).__name__)
-        async with self._pool.acquire() as conn, conn.transaction():
-            await quarantine.put_away(conn, arrival, fault)
+        unreadable = quarantine.unreadable(arrival, fault)
+        try:
+            async with self._pool.acquire() as conn, conn.transaction():
+                await quarantine.put_away(conn, arrival, unreadable)
+        except Exception as again:
+            if not quarantine.is_fault_of_data(again):
+                raise
+            await self._put_away([unreadable])
 
     async def _put_away(self, unreadable: Sequence[Unreadable]) -> None:
         for item in unreadable:

@@ -38,25 +38,27 @@ def is_fault_of_data(fault: Exception) -> bool:
     return isinstance(fault, _DATA_FAULTS) or not isinstance(fault, _ENGINE_FAULTS)
 
 
-async def put_away(conn: AnyConnection, arrival: Arrival, fault: Exception) -> None:
+def unreadable(arrival: Arrival, fault: Exception) -> Unreadable:
+    """The bytes of an event that cannot be decided, with the fault as it can be stored."""
+    error = store.storable(f"{type(fault).__name__}: {fault}")
+    envelope = arrival.envelope
+    content = orjson.dumps(arrival.attributes)
+    return Unreadable(envelope.tenantid, arrival.sequence, content, error, envelope.receiptid)
+
+
+async def put_away(conn: AnyConnection, arrival: Arrival, kept: Unreadable) -> None:
     """Keep the bytes, and store an `error` for every subscription that the event concerned."""
-    error = _storable(f"{type(fault).__name__}: {fault}")
     at = await store.database_clock(conn)
     envelope = arrival.envelope
-    passages = [failed(envelope, match.subscription, at, UNDECIDABLE, error) for match in arrival.matches]
-    kept = Arrival(envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
-    await store.write_receipts(conn, [Decided(kept, passages, None)], at)
+    passages = [
+        failed(envelope, match.subscription, at, UNDECIDABLE, kept.error) for match in arrival.matches
+    ]
+    bare = Arrival(envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
+    await store.write_receipts(conn, [Decided(bare, passages, None)], at)
     await store.write_verdicts(conn, passages, at)
     await store.write_due_instants(conn, passages)
-    content = orjson.dumps(arrival.attributes)
-    unreadable = Unreadable(envelope.tenantid, arrival.sequence, content, error, envelope.receiptid)
-    await store.write_quarantine(conn, unreadable)
+    await store.write_quarantine(conn, kept)
 
 
 def _kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _storable(str(attributes[name])) for name in _KEPT if name in attributes}
-
-
-def _storable(text: str) -> str:
-    # PostgreSQL has no NUL in text.
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return {name: store.storable(str(attributes[name])) for name in _KEPT if name in attributes}

@@ -40,6 +40,11 @@ def _json(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_UTC_Z).decode()
 
 
+def storable(text: str) -> str:
+    """The text as PostgreSQL can keep it: it has no NUL."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 async def lock_state(conn: AnyConnection, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, Memory]:
     """What each subscription remembers, its row locked until the transaction ends; rows are made where missing."""
     if not keys:
@@ -230,6 +235,6 @@ async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
         sha256(unreadable.content).hexdigest(),
         unreadable.receiptid,
         unreadable.content,
-        unreadable.error,
+        storable(unreadable.error),
         unreadable.sequence,
     )
