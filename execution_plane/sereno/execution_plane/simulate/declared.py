@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import orjson
 
@@ -64,7 +65,7 @@ def _declare(
         kind="Subscription",
         tenant=document.tenant,
         name=document.metadata.name,
-        id=document.metadata.name,
+        id=str(uuid5(NAMESPACE_URL, f"{document.tenant}/{document.metadata.name}")),
         version=1,
         state=State.ACTIVE,
         spec=spec,

@@ -76,8 +76,10 @@ class World:
             self.subscriptions[key] = replace(
                 declared, schedule=replace(schedule, next_due=after.next_due, last_instant=after.last_instant)
             )
-            identity = f"time/{declared.object.name}#{rfc3339(instant)}"
-            envelope = of_instant(schedule, instant, identity, instant)
+            name = f"{declared.object.name}@{rfc3339(instant)}"
+            signal = of_instant(schedule, instant, f"{declared.compiled.origin}#{name}", instant)
+            # People name an instant by its subscription, and in a file there is no other id.
+            envelope = replace(signal, id=name)
             yield from self._decide(Received(envelope, flat(envelope)))
 
     def _next_due(self, until: datetime) -> tuple[datetime, Key] | None:
