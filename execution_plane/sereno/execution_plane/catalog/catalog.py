@@ -102,9 +102,7 @@ class Catalog:
             return
         manifest = _manifest(row["signed"])
         objects = [CatalogObject.model_validate(item) for item in row["objects"]]
-        self._tenants[tenant] = picture(
-            tenant, manifest.epoch, manifest.version, manifest.valid_until, objects
-        )
+        self._tenants[tenant] = picture(manifest, objects)
         self._stamps[tenant] = (row["epoch"], row["version"], row["received_at"])
 
 

@@ -10,7 +10,7 @@ from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.principal import Principal
 from sereno.subscriptions.models.endpoint import EndpointSpec
-from sereno.subscriptions.snapshot import CatalogObject
+from sereno.subscriptions.snapshot import CatalogObject, Manifest
 
 EVERYTHING = "*"
 _AGENT_SCOPE = "agent:"
@@ -25,6 +25,7 @@ class TenantCatalog:
     tenant: str
     epoch: int
     version: int
+    issued_at: datetime
     valid_until: datetime
     objects: Mapping[str, CatalogObject] = field(default_factory=dict)
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
@@ -44,10 +45,8 @@ class TenantCatalog:
         return at >= self.valid_until
 
 
-def picture(
-    tenant: str, epoch: int, version: int, valid_until: datetime, objects: Iterable[CatalogObject]
-) -> TenantCatalog:
-    """The catalog of a tenant made of these objects."""
+def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatalog:
+    """The catalog of a tenant under this manifest, made of its objects."""
     by_key = {f"{item.kind.lower()}/{item.name}": item for item in objects}
     live = [item for item in by_key.values() if item.state == _LIVE and item.token_sha256 is not None]
     endpoints = {
@@ -57,7 +56,16 @@ def picture(
         item.token_sha256: _principal(item) for item in live if item.kind == "Token" and item.token_sha256
     }
     usable = {digest: found for digest, found in endpoints.items() if found is not None}
-    return TenantCatalog(tenant, epoch, version, valid_until, by_key, usable, principals)
+    return TenantCatalog(
+        manifest.tenant,
+        manifest.epoch,
+        manifest.version,
+        manifest.issued_at,
+        manifest.valid_until,
+        by_key,
+        usable,
+        principals,
+    )
 
 
 def _endpoint(item: CatalogObject) -> Endpoint | None:

@@ -12,13 +12,14 @@ from sereno.execution_plane.listeners.schedule import Advance, Schedule, advance
 from sereno.execution_plane.listeners.signal import of_instant
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, outbox
-from sereno.mailbox.engine.telemetry import histogram, logger
+from sereno.mailbox.engine.telemetry import counter, histogram, logger
 from sereno.subscriptions.snapshot import CatalogObject
 
 CLAIM = 100
 """Schedules claimed in one transaction."""
 _PER_MESSAGE = 500
 _lateness = histogram("sereno.schedule.lateness")
+_written = counter("sereno.ingress.events")
 _log = logger("time")
 
 
@@ -43,6 +44,7 @@ class TimeListener:
             await schedules.advance(connection, steps)
             fresh = await schedules.emit(connection, self._signals(steps, now), now)
             await outbox.append(connection, "execution", _outgoing(fresh))
+        _written.add(len(fresh), {"family": self.family})
         self._report(steps, now)
         return len(due)
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from sereno.execution_plane.catalog.tenant import TenantCatalog, picture
-from sereno.subscriptions.snapshot import CatalogObject
+from sereno.subscriptions.snapshot import CatalogObject, Manifest
 
 NOW = datetime(2026, 11, 30, 10, tzinfo=UTC)
 HASH = "a" * 64
@@ -26,7 +26,17 @@ def declared(kind: str, name: str, spec: dict[str, Any], state: str = "active") 
 
 
 def of(*objects: CatalogObject) -> TenantCatalog:
-    return picture("acme", 1, 1, NOW, objects)
+    manifest = Manifest(
+        tenant="acme",
+        epoch=1,
+        version=1,
+        issued_at=NOW - timedelta(hours=24),
+        valid_until=NOW,
+        root=HASH,
+        entries={},
+        key_id="k",
+    )
+    return picture(manifest, objects)
 
 
 def endpoint(state: str = "active", **spec: Any) -> CatalogObject:
