@@ -106,13 +106,14 @@ def work(
         float | None, typer.Option("--lease", min=1, help="Seconds; else the message's.")
     ] = None,
     grace: Annotated[float, typer.Option("--grace", min=0, help="Seconds to finish after SIGTERM.")] = 30.0,
+    tenant: Tenant = None,
     url: Url = None,
     token: Token = None,
     data: Data = None,
 ) -> None:
     """Claim messages of AGENT and run a command for each; its exit code and stdout become the result."""
     address, bearer = discover(execution_url=url, token=token, data=data).execution()
-    worker = Worker(address, bearer, grace_seconds=grace, max_messages=maximum, once=once)
+    worker = Worker(address, bearer, tenant=tenant, grace_seconds=grace, max_messages=maximum, once=once)
     handler = _command(command, address, render)
     worker.agent(agent.removeprefix("agent:"), concurrency=concurrency, lease_seconds=lease)(handler)
     try:

@@ -47,6 +47,15 @@ async def test_exit_0_acknowledges_with_json_from_stdout(pool: AnyPool, sereno: 
     assert data == {"result": {"got": "Draft a reply.", "usage": {"n": 1}}, "usage": {"n": 1}}
 
 
+async def test_who_reaches_all_tenants_names_one(pool: AnyPool, sereno: CommandLine) -> None:
+    await put(pool)
+    arguments = ["work", "triage", "--exec", "echo done", "--once"]
+    await sereno.run(*arguments, token="admin-token")
+    assert await pool.fetchval("select state from mailbox.work") == "ready"
+    await sereno.run(*arguments, "--tenant", "acme", token="admin-token")
+    assert await pool.fetchval("select state from mailbox.closed") == "acked"
+
+
 async def test_plain_stdout_is_the_result_as_text(pool: AnyPool, sereno: CommandLine) -> None:
     await put(pool)
     await sereno.run("work", "agent:triage", "--exec", "echo done well", "--max", "1")

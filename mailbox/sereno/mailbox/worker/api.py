@@ -52,7 +52,8 @@ def _detail(answer: httpx.Response) -> str:
 class WorkerApi:
     """Claims and lease verbs from asyncio; one connection pool a worker."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str, token: str | None, tenant: str | None = None) -> None:
+        self._query = f"?tenant={quote(tenant, safe='')}" if tenant else ""
         # The environment's proxies are for the internet; the token must not reach one.
         self._http = httpx.AsyncClient(
             base_url=url, headers=headers(token), timeout=REQUEST_SECONDS, trust_env=False
@@ -64,7 +65,7 @@ class WorkerApi:
     async def claim(self, agent: str, body: Mapping[str, Any]) -> list[Delivery]:
         """Up to `max` messages, after at most `wait_seconds`."""
         timeout = REQUEST_SECONDS + float(body.get("wait_seconds", 0))
-        answer = await self._post(f"/v1/mailboxes/{quote(agent, safe='')}/claim", body, timeout)
+        answer = await self._post(f"/v1/mailboxes/{quote(agent, safe='')}/claim{self._query}", body, timeout)
         return [Delivery(document) for document in answer["messages"]]
 
     async def verb(self, name: str, items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -38,7 +38,7 @@ class _Lane:
 
 
 class Worker:
-    """Handlers by agent, over one HTTP API.
+    """Handlers by agent, over one HTTP API, in the token's tenant or the one named.
 
     A handler that returns acknowledges with its result; one that raises `Release` or `Reject` decides
     otherwise; any other exception gives the message back as failed. A lost lease cancels the handler.
@@ -52,11 +52,12 @@ class Worker:
         url: str,
         token: str | None,
         *,
+        tenant: str | None = None,
         grace_seconds: float = GRACE_SECONDS,
         max_messages: int | None = None,
         once: bool = False,
     ) -> None:
-        self._api = WorkerApi(url, token)
+        self._api = WorkerApi(url, token, tenant)
         self._heartbeat = Heartbeat(url, token)
         self._grace = grace_seconds
         self._left = max_messages
