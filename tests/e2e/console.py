@@ -13,7 +13,19 @@ from pathlib import Path
 _FENCE = re.compile(r"^```(?P<language>\w*)(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"\btitle=(\S+)")
 _MARK = "\x1e"
-PAGE_SECONDS = 100
+PAGE_SECONDS = 240
+# A person asks a moment later than a script does: what has just arrived may not be decided yet.
+_PATIENCE = """
+sereno() {
+  [ "$1" = explain ] || { command sereno "$@"; return; }
+  local answer try
+  for try in 1 2 3 4 5 6 7 8 9 10; do
+    answer=$(command sereno "$@" 2>&1) && { printf '%s\\n' "$answer"; return; }
+  done
+  printf '%s\\n' "$answer"
+  return 1
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +99,7 @@ def _even(text: str) -> str:
 
 def run(steps: Sequence[Command], folder: Path, environment: Mapping[str, str]) -> list[str]:
     """Run the commands in one shell and answer what each printed. Raises AssertionError at the first that fails."""
-    script = "".join(
+    script = _PATIENCE + "".join(
         f"{step.text}\nsereno_docs_code=$?\nprintf '{_MARK}'\n[ $sereno_docs_code = 0 ] || exit $sereno_docs_code\n"
         for step in steps
     )
