@@ -8,6 +8,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+_PIPED_WIDTH = 240
+"""Columns of a table that no person looks at directly: wide enough that `grep` finds whole values."""
+
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout, indented."""
@@ -29,4 +32,7 @@ def print_table(
         table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
         table.add_row(*("" if cell is None else str(cell) for cell in row))
-    Console(soft_wrap=False).print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = _PIPED_WIDTH
+    console.print(table)
