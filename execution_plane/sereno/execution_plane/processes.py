@@ -12,6 +12,7 @@ import asyncpg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from nats.aio.client import Client
 
+from sereno.execution_plane.agent_events import AgentEvents
 from sereno.execution_plane.api import Parts, create_app
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.gateway.admission import Admission
@@ -23,6 +24,7 @@ from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.consumer import Consumer
+from sereno.mailbox import epoch
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.connection import AnyPool
@@ -33,6 +35,7 @@ from sereno.mailbox.engine.postgres import open_pool
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.reaper import Reaper
+from sereno.mailbox.retention import Retention
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.wake import Wake
 
@@ -59,7 +62,7 @@ async def run_gateway(settings: Settings, stop: asyncio.Event) -> None:
             await wake.start()
             commit = GroupCommit(IngressPublisher(engines.nats))
             webhooks = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, _now)
-            mailbox = Mailbox(engines.pool, wake=wake)
+            mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
             app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: _checks(engines)))
             _log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
@@ -90,6 +93,7 @@ async def run_pipeline(settings: Settings, stop: asyncio.Event) -> None:
             tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
             tasks.create_task(Consumer(engines.pool, engines.nats, catalog).run(stop))
             tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
+            tasks.create_task(_until(stop, Retention(engines.pool).run()))
 
 
 async def _until(stop: asyncio.Event, work: Awaitable[None]) -> None:
@@ -111,9 +115,17 @@ async def _engines(settings: Settings, process: str) -> AsyncIterator[Engines]:
     async with contextlib.AsyncExitStack() as stack:
         pool = await open_pool(settings.dsn(), application_name=name)
         stack.push_async_callback(pool.close)
+        await _same_timeline(pool)
         nats = await bus.connect(settings.nats, name=name, seed=settings.nats_seed())
         stack.push_async_callback(nats.close)
         yield Engines(pool, nats)
+
+
+async def _same_timeline(pool: AnyPool) -> None:
+    try:
+        await epoch.guard(pool)
+    except epoch.TimelineChangedError as fault:
+        raise CommandError(str(fault)) from fault
 
 
 @contextlib.contextmanager

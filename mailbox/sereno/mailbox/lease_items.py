@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sereno.mailbox.message import SubscriptionRef
@@ -47,6 +47,33 @@ class ReleaseItem:
 
 
 @dataclass(frozen=True, slots=True)
+class ParkItem:
+    """Set the work aside until it is answered; the answer comes with the next claim.
+
+    A `question` may have `options`, a `dependency` names another message of the tenant. At `deadline` the work
+    goes on with the answer that there was none; every `remind_after_seconds` until then people are told again.
+    """
+
+    token: int
+    waiting_for: Literal["approval", "question", "dependency"]
+    question: str | None = None
+    options: Sequence[str] = ()
+    deadline: datetime | None = None
+    remind_after_seconds: float | None = None
+    dependency: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmitItem:
+    """An event to emit in the name of the work's agent; `data` is JSON."""
+
+    token: int
+    type: str
+    data: object = None
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What became of one item. `state` is the work's state afterwards, where it is known."""
 
@@ -54,6 +81,7 @@ class Answer:
     status: Status
     until: datetime | None = None
     state: str | None = None
+    receiptid: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +111,4 @@ class Claimed:
     lineage: Sequence[Mapping[str, Any]]
     lease: LeaseGrant
     context: Mapping[str, Any] = field(default_factory=dict)
+    answers: Sequence[Mapping[str, Any]] = ()

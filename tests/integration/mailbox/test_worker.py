@@ -21,7 +21,9 @@ async def put(pool: AnyPool, count: int = 1, **fields: object) -> None:
 
 
 async def closed(pool: AnyPool) -> list[tuple[str, str | None]]:
-    rows = await pool.fetch("select state, reason from mailbox.closed order by closed_at")
+    rows = await pool.fetch(
+        "select state, reason from mailbox.standing where closed_at is not null order by closed_at"
+    )
     return [(row["state"], row["reason"]) for row in rows]
 
 
@@ -42,7 +44,7 @@ async def test_a_returned_value_is_the_result(pool: AnyPool, url: str) -> None:
     await worker.run(handle_signals=False)
     assert await closed(pool) == [("acked", None)] * 5
     assert most == 2
-    datas = await pool.fetch("select data from mailbox.event where kind = 'acked'")
+    datas = await pool.fetch("select data from mailbox.history where kind = 'acked'")
     assert [row["data"]["usage"] for row in datas] == [{"tokens": 3}] * 5
 
 
@@ -64,7 +66,7 @@ async def test_what_a_handler_raises_gives_the_message_back(
         raise raised
 
     await worker.run(handle_signals=False)
-    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    data = await pool.fetchval("select data from mailbox.history where kind = 'released'")
     assert event.items() <= data.items()
 
 
@@ -89,7 +91,7 @@ async def test_an_oversize_result_is_a_failure_that_says_so(pool: AnyPool, url: 
         return "x" * 70_000
 
     await worker.run(handle_signals=False)
-    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    data = await pool.fetchval("select data from mailbox.history where kind = 'released'")
     assert data["reason"].startswith("result refused: body.items.0.result")
 
 
@@ -101,8 +103,8 @@ async def test_leases_are_renewed_while_handlers_run_even_when_one_blocks_the_lo
     ended = await asyncio.to_thread(_blocking_worker, url)
     assert ended >= 3.0
     assert await closed(pool) == [("acked", None)] * 3
-    renewed = await pool.fetchval("select count(*) from mailbox.event where kind = 'renewed'")
-    beats = await pool.fetchval("select count(distinct at) from mailbox.event where kind = 'renewed'")
+    renewed = await pool.fetchval("select count(*) from mailbox.history where kind = 'renewed'")
+    beats = await pool.fetchval("select count(distinct at) from mailbox.history where kind = 'renewed'")
     assert renewed >= 6
     assert beats < renewed
 
@@ -175,7 +177,7 @@ async def test_a_drain_finishes_what_runs_and_releases_the_rest_after_the_grace(
     go_on.set()
     await working
     assert await closed(pool) == [("acked", None)]
-    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    data = await pool.fetchval("select data from mailbox.history where kind = 'released'")
     assert data["reason"] == "shutdown"
 
 
@@ -207,7 +209,7 @@ async def test_work_of_a_vanished_holder_is_claimed_again_within_a_quarter_more_
     reaping.cancel()
     assert again.attempts == 2
     took = await pool.fetchval(
-        "select extract(epoch from max(at) - min(at)) from mailbox.event where kind = 'claimed'"
+        "select extract(epoch from max(at) - min(at)) from mailbox.history where kind = 'claimed'"
     )
     assert 2.0 <= took <= 2.5
 

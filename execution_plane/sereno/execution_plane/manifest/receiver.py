@@ -18,7 +18,7 @@ from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.manifest import store
 from sereno.execution_plane.manifest.bucket import Bucket, manifest_key
 from sereno.execution_plane.manifest.change import Change, changes
-from sereno.execution_plane.manifest.effects import apply
+from sereno.execution_plane.manifest.effects import apply, limit
 from sereno.execution_plane.manifest.store import Blob
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
@@ -147,6 +147,7 @@ class Receiver:
             await store.put(connection, manifest, signed, blobs)
             changed = changes(manifest.tenant, before, [blob.object for blob in blobs])
             boxes = await apply(connection, changed)
+            await limit(connection, [blob.object for blob in blobs])
         await self._wake.publish(boxes)
         self._settling |= {(c.tenant, c.subscription): (c, SETTLE_ROUNDS) for c in changed}
         _log.info("manifest_in_force", tenant=manifest.tenant, epoch=manifest.epoch, version=manifest.version)
