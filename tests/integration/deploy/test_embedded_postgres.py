@@ -39,7 +39,7 @@ async def test_it_asks_for_the_password_from_the_first_connection_on(server: Emb
         with pytest.raises(asyncpg.InvalidPasswordError):
             await asyncpg.connect(
                 dsn(server.port, user=SUPERUSER, password=password, database="postgres"),
-                passfile=server.home / "none",
+                passfile=str(server.home / "none"),
             )
     connection = await asyncpg.connect(server.dsn())
     try:

@@ -63,12 +63,16 @@ def _entry(process: Process) -> Run:
         from sereno.control_plane.process import run  # noqa: PLC0415
 
         return run
-    from sereno.execution_plane import processes  # noqa: PLC0415
+    from sereno.execution_plane.processes import (  # noqa: PLC0415
+        run_gateway,
+        run_listeners,
+        run_pipeline,
+    )
 
     return {
-        Process.GATEWAY: processes.run_gateway,
-        Process.LISTENERS: processes.run_listeners,
-        Process.PIPELINE: processes.run_pipeline,
+        Process.GATEWAY: run_gateway,
+        Process.LISTENERS: run_listeners,
+        Process.PIPELINE: run_pipeline,
     }[process]
 
 
