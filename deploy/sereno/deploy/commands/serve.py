@@ -1,6 +1,7 @@
 """`sereno serve`: one process of one plane, alone."""
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Awaitable, Callable
@@ -47,7 +48,7 @@ def register(app: typer.Typer) -> None:
         settings = _settings(config)
         telemetry.setup(process.value, json_logs=settings.json_logs)
         try:
-            uvloop.run(_until_told(_entry(process), settings))
+            uvloop.run(_until_told(_load(process), settings))
         except _UNREACHABLE as fault:
             raise StartError(str(fault), Exit.UNREACHABLE) from fault
         except BaseExceptionGroup as group:
@@ -55,6 +56,16 @@ def register(app: typer.Typer) -> None:
             if away is None:
                 raise
             raise StartError(_first(away), Exit.UNREACHABLE) from group
+
+
+def _load(process: Process) -> Run:
+    """The coroutine of a process; what an import makes stays, so collecting meanwhile would be in vain."""
+    gc.disable()
+    try:
+        return _entry(process)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _entry(process: Process) -> Run:
