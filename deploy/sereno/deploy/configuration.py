@@ -22,6 +22,8 @@ class Addresses:
     control_port: int
     execution_host: str
     execution_port: int
+    listeners_port: int
+    pipeline_port: int
 
     @property
     def control_url(self) -> str:
@@ -32,6 +34,16 @@ class Addresses:
     def execution_url(self) -> str:
         """Where the execution plane is asked."""
         return f"http://{self.execution_host}:{self.execution_port}"
+
+    @property
+    def probes(self) -> dict[str, str]:
+        """Where each process answers its probes and shows its metrics."""
+        return {
+            "control": self.control_url,
+            "gateway": self.execution_url,
+            "listeners": f"http://{self.execution_host}:{self.listeners_port}",
+            "pipeline": f"http://{self.execution_host}:{self.pipeline_port}",
+        }
 
 
 def write(
@@ -52,6 +64,8 @@ def write(
             "execution_host": addresses.execution_host,
             "execution_port": addresses.execution_port,
             "execution_url": addresses.execution_url,
+            "listeners_port": addresses.listeners_port,
+            "pipeline_port": addresses.pipeline_port,
             "json_logs": options.json_logs,
             **_keys(name, identities),
         }

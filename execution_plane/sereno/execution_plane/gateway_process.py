@@ -1,13 +1,8 @@
 """The gateway as a process: webhooks, the worker API and explain over HTTP."""
 
 import asyncio
-import contextlib
 import os
-import socket
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-
-import asyncpg
 
 from sereno.execution_plane.api import Parts, create_app
 from sereno.execution_plane.catalog import Catalog
@@ -17,24 +12,19 @@ from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane.process_engines import Engines, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import http_server
-from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.wake import Wake
-
-_READY_SECONDS = 2.0
-_FAULTS = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Webhooks, the worker API and explain over HTTP. Raises what says, in a sentence, why it cannot start."""
     keys, bearers = trust.configured(settings), _lease_bearers(settings)
-    with _listening(settings) as listening:
+    with listening(settings.execution_host, settings.execution_port) as bound:
         async with open_engines(settings, "gateway") as engines:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
@@ -42,23 +32,13 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             commit = GroupCommit(IngressPublisher(engines.nats))
             webhooks = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, _now)
             mailbox = Mailbox(engines.pool, wake=wake)
-            app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: _checks(engines)))
+            app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: checks(engines)))
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(http_server.serve(app, listening, stop))
+                tasks.create_task(http_server.serve(app, bound, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
             # Requests are answered by now; what they still left in a batch is written before the connection goes.
             await commit.close()
-
-
-@contextlib.contextmanager
-def _listening(settings: Settings) -> Iterator[socket.socket]:
-    try:
-        listening = http_server.bind(settings.execution_host, settings.execution_port)
-    except AddressInUseError as fault:
-        raise CommandError(str(fault)) from fault
-    with contextlib.closing(listening):
-        yield listening
 
 
 def _lease_bearers(settings: Settings) -> LeaseBearers:
@@ -71,21 +51,6 @@ def _lease_bearers(settings: Settings) -> LeaseBearers:
         raise CommandError(f"the key for lease bearers in {path} cannot be read: {fault.strerror}") from fault
     except ValueError as fault:
         raise CommandError(f"{path}: {fault}") from fault
-
-
-async def _checks(engines: Engines) -> Mapping[str, str | None]:
-    return {
-        "postgres": await _postgres(engines.pool),
-        "nats": None if engines.nats.is_connected else "NATS is not connected",
-    }
-
-
-async def _postgres(pool: AnyPool) -> str | None:
-    try:
-        await pool.fetchval("SELECT 1", timeout=_READY_SECONDS)
-    except _FAULTS as fault:
-        return f"PostgreSQL does not answer ({type(fault).__name__})"
-    return None
 
 
 def _now() -> datetime:

@@ -7,7 +7,8 @@ from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.consumer import Consumer
-from sereno.execution_plane.process_engines import log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.mailbox.engine import http_server, probes
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.wake import Wake
@@ -16,14 +17,16 @@ from sereno.mailbox.wake import Wake
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """The consumer of the ingress with its guards, the reaper of leases, and a receiver of manifests."""
     keys = trust.configured(settings)
-    async with open_engines(settings, "pipeline") as engines:
-        catalog, wake = Catalog(), Wake(engines.nats)
-        await catalog.refresh(engines.pool)
-        log_start("pipeline", settings)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
-            tasks.create_task(Consumer(engines.pool, engines.nats, catalog).run(stop))
-            tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
+    with listening(settings.execution_host, settings.pipeline_port) as bound:
+        async with open_engines(settings, "pipeline") as engines:
+            catalog, wake = Catalog(), Wake(engines.nats)
+            await catalog.refresh(engines.pool)
+            log_start("pipeline", settings)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(http_server.serve(probes.app(lambda: checks(engines)), bound, stop))
+                tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
+                tasks.create_task(Consumer(engines.pool, engines.nats, catalog).run(stop))
+                tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
 
 
 async def _until(stop: asyncio.Event, work: Awaitable[None]) -> None:

@@ -1,18 +1,24 @@
-"""What every process of the execution plane starts with: its connections, and a line in the log."""
+"""What every process of the execution plane starts with: its port, its connections, and a line in the log."""
 
 import contextlib
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
+import asyncpg
 from nats.aio.client import Client
 
+from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.connection import AnyPool
-from sereno.mailbox.engine import bus
+from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.postgres import open_pool
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
 SCHEMA = "execution"
+_READY_SECONDS = 2.0
+_FAULTS = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,33 @@ async def open_engines(settings: Settings, process: str) -> AsyncIterator[Engine
         nats = await bus.connect(settings.nats, name=name, seed=settings.nats_seed())
         stack.push_async_callback(nats.close)
         yield Engines(pool, nats)
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """The socket on which a process answers, closed at the end. Raises `CommandError` when it cannot be had."""
+    try:
+        bound = http_server.bind(host, port)
+    except AddressInUseError as fault:
+        raise CommandError(str(fault)) from fault
+    with contextlib.closing(bound):
+        yield bound
+
+
+async def checks(engines: Engines) -> Mapping[str, str | None]:
+    """Each engine by name with `None` when it answers, else with a sentence."""
+    return {
+        "postgres": await _postgres(engines.pool),
+        "nats": None if engines.nats.is_connected else "NATS is not connected",
+    }
+
+
+async def _postgres(pool: AnyPool) -> str | None:
+    try:
+        await pool.fetchval("SELECT 1", timeout=_READY_SECONDS)
+    except _FAULTS as fault:
+        return f"PostgreSQL does not answer ({type(fault).__name__})"
+    return None
 
 
 def log_start(process: str, settings: Settings) -> None:

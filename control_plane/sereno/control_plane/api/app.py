@@ -11,7 +11,8 @@ from sereno.control_plane.api.authentication import authenticate
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.problems import Problem, Readiness
+from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.engine.telemetry import logger
 
 TITLE = "Sereno control plane"

@@ -1,6 +1,6 @@
 """Errors of the HTTP APIs as problem details (RFC 9457) with a stable `code`, and the probes of a process."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import asyncpg
 import orjson
@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from sereno.mailbox.engine import problem_details
+from sereno.mailbox.engine.probes import RUNNING, Readiness, readiness
 from sereno.mailbox.engine.problem_details import MEDIA_TYPE
 from sereno.mailbox.engine.telemetry import logger, metrics_page
 
@@ -22,9 +23,6 @@ _CODES = {
     405: "method_not_allowed",
     413: "too_large",
 }
-
-Readiness = Callable[[], Awaitable[Mapping[str, str | None]]]
-"""Answers each dependency by name with `None` when it is fine, else with a sentence."""
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
@@ -93,17 +91,12 @@ def install_probes(app: FastAPI, ready: Readiness) -> None:
 
     @app.get("/healthz", tags=["probes"], summary="The process runs")
     async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
+        return dict(RUNNING)
 
     @app.get("/readyz", tags=["probes"], summary="The process can do its work")
     async def readyz() -> Response:
-        checks = await ready()
-        failing = {name: reason for name, reason in checks.items() if reason is not None}
-        body = {
-            "status": "unready" if failing else "ready",
-            "checks": {n: r or "ok" for n, r in checks.items()},
-        }
-        return Response(orjson.dumps(body), 503 if failing else 200, media_type="application/json")
+        status, body, media_type = await readiness(ready)
+        return Response(body, status, media_type=media_type)
 
     @app.get("/metrics", tags=["probes"], summary="Prometheus metrics")
     async def metrics() -> Response:
