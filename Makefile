@@ -8,7 +8,12 @@ JOBS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
-UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never $(BIN)/uv
+# As pip does, uv trusts what the system trusts (a company's proxy signs with its own authority), where there is such a store.
+CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem)
+UV_SYSTEM_CERTS ?= $(if $(CERTIFICATES),true,false)
+UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never UV_SYSTEM_CERTS=$(UV_SYSTEM_CERTS) $(BIN)/uv
+# Once here: some environments forbid Python to write bytecode while it runs, and every process would compile anew.
+COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
@@ -78,12 +83,14 @@ $(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/uv
 	@echo 'Installing Sereno into $(VENV) ...'
 	@$(INSTALL) --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(BIN)/uv
 	@echo 'Installing Sereno and its development tools into $(VENV) ...'
 	@$(INSTALL) --require-hashes -r requirements-dev.lock
 	@$(INSTALL) --no-deps --editable .
+	@$(COMPILE)
 	@touch $@ $(VENV)/run.stamp
 
 $(BIN)/uv:
