@@ -46,12 +46,16 @@ class Addresses:
         }
 
 
+def path(folder: DataFolder, process: str) -> Path:
+    """The configuration file of a process."""
+    return folder.configuration / f"{process}.json"
+
+
 def write(
     folder: DataFolder, identities: Identities, servers: Servers, addresses: Addresses, options: Options
-) -> dict[str, Path]:
-    """Write the files (0600); their paths by process."""
+) -> None:
+    """Write the file (0600) of each process."""
     passwords = identities.role_passwords
-    written = {}
     for name in PROCESSES:
         role = database.CONTROL if name == "control" else database.EXECUTION
         content: dict[str, Any] = {
@@ -69,10 +73,7 @@ def write(
             "json_logs": options.json_logs,
             **_keys(name, identities),
         }
-        path = folder.configuration / f"{name}.json"
-        private_file.write(path, json.dumps(content, indent=2).encode())
-        written[name] = path
-    return written
+        private_file.write(path(folder, name), json.dumps(content, indent=2).encode())
 
 
 def _given_seed(options: Options) -> str | None:

@@ -77,13 +77,18 @@ def installation(
         addresses = _addresses(options)
         _run(servers.check_given(options))
         identities = Identities(folder.secrets)
-        engines = stack.enter_context(servers.running(folder, identities, options, programs))
-        _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
-        files = configuration.write(folder, identities, engines, addresses, options)
-        children = _children(folder, files, addresses)
+        children = _children(folder, addresses)
         stack.callback(_stop_all, children)
         for child in children:
-            child.start()
+            # Loading its code is most of a process' start, and needs no engine.
+            child.start(held=True)
+        engines = stack.enter_context(servers.running(folder, identities, options, programs))
+        _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
+        configuration.write(folder, identities, engines, addresses, options)
+        # Once more: they are to be stopped before the engines that were started after them.
+        stack.callback(_stop_all, children)
+        for child in children:
+            child.release()
         wait_until_ready(children, stop)
         running = Installation(
             control_url=addresses.control_url,
@@ -165,9 +170,11 @@ def _sentence(fault: BaseException) -> BaseException:
     return fault
 
 
-def _children(folder: DataFolder, files: dict[str, Path], addresses: Addresses) -> list[Child]:
-    urls = addresses.probes
-    return [Child(name, path, folder.log(name), urls[name]) for name, path in files.items()]
+def _children(folder: DataFolder, addresses: Addresses) -> list[Child]:
+    return [
+        Child(name, configuration.path(folder, name), folder.log(name), url)
+        for name, url in addresses.probes.items()
+    ]
 
 
 def _stop_all(children: Sequence[Child]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ import typer
 import uvloop
 from pydantic import ValidationError
 
+from sereno.deploy.child import GO
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine import telemetry
@@ -43,12 +45,16 @@ def register(app: typer.Typer) -> None:
         config: Annotated[
             Path | None, typer.Option("--config", help="JSON or TOML file with its settings (SERENO_CONFIG).")
         ] = None,
+        held: Annotated[bool, typer.Option("--held", hidden=True)] = False,
     ) -> None:
         """Run one process of a plane in the foreground; SIGTERM ends it."""
+        run = _load(process)
+        if held and sys.stdin.buffer.read() != GO:
+            return
         settings = _settings(config)
         telemetry.setup(process.value, json_logs=settings.json_logs)
         try:
-            uvloop.run(_until_told(_load(process), settings))
+            uvloop.run(_until_told(run, settings))
         except _UNREACHABLE as fault:
             raise StartError(str(fault), Exit.UNREACHABLE) from fault
         except BaseExceptionGroup as group:
