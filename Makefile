@@ -94,7 +94,7 @@ $(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(BIN)/uv
 	@touch $@ $(VENV)/run.stamp
 
 $(BIN)/uv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, but '$(PYTHON)' is not; name another with: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, and '$(PYTHON)' is missing or older; name another with: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "'$(PYTHON)' cannot create virtual environments because its module ensurepip is missing; install the Debian package python3-venv ($$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'))." >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
