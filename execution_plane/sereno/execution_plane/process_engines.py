@@ -5,20 +5,18 @@ import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 
-import asyncpg
 from nats.aio.client import Client
 
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
-from sereno.mailbox.engine.postgres import open_pool
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
 SCHEMA = "execution"
 _READY_SECONDS = 2.0
-_FAULTS = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ async def checks(engines: Engines) -> Mapping[str, str | None]:
 async def _postgres(pool: AnyPool) -> str | None:
     try:
         await pool.fetchval("SELECT 1", timeout=_READY_SECONDS)
-    except _FAULTS as fault:
+    except DATABASE_FAULTS as fault:
         return f"PostgreSQL does not answer ({type(fault).__name__})"
     return None
 

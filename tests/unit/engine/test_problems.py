@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import asyncpg
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -35,6 +36,10 @@ def _app() -> FastAPI:
     async def away() -> None:
         raise ConnectionResetError
 
+    @app.get("/dead-connection")
+    async def dead_connection() -> None:
+        raise asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
+
     @app.post("/orders")
     async def order(order: Order) -> int:
         return order.amount
@@ -54,6 +59,7 @@ async def api() -> httpx.AsyncClient:
         ("/refused", 409, "version_conflict"),
         ("/fault", 500, "fault"),
         ("/away", 503, "unavailable"),
+        ("/dead-connection", 503, "unavailable"),
         ("/no", 404, "not_found"),
     ],
 )

@@ -73,6 +73,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(asyncpg.PostgresConnectionError)
     @app.exception_handler(asyncpg.CannotConnectNowError)
+    @app.exception_handler(asyncpg.InterfaceError)
+    @app.exception_handler(asyncpg.InternalClientError)
     @app.exception_handler(ConnectionError)
     @app.exception_handler(TimeoutError)
     async def away(_request: Request, error: Exception) -> Response:
