@@ -36,6 +36,11 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         self.members = members
 
 
+UNSTORABLE = Problem(
+    422, "bad_input", "expected text without the NUL character, which PostgreSQL cannot keep"
+)
+
+
 def respond(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """The HTTP answer of a problem."""
     body = {
@@ -81,6 +86,11 @@ def install(app: FastAPI) -> None:
         _log.warning("engine_unreachable", error=type(error).__name__)
         problem = Problem(503, "unavailable", "a dependency does not answer; try again")
         return respond(problem, {"Retry-After": "1"})
+
+    @app.exception_handler(asyncpg.CharacterNotInRepertoireError)
+    @app.exception_handler(asyncpg.UntranslatableCharacterError)
+    async def unstorable(_request: Request, _error: Exception) -> Response:
+        return respond(UNSTORABLE)
 
     @app.exception_handler(Exception)
     async def fault(request: Request, error: Exception) -> Response:

@@ -34,6 +34,13 @@ def _small(value: Any) -> Any:
     return value
 
 
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected text without the NUL character, which PostgreSQL cannot keep")
+    return text
+
+
+Stored = Annotated[str, AfterValidator(_storable)]
 Token = Annotated[int, Field(gt=0, le=_MAX_TOKEN, strict=True, description="Names the lease.")]
 Small = Annotated[Any, AfterValidator(_small)]
 
@@ -44,7 +51,7 @@ class ClaimBody(_Body):
     max: int = Field(1, ge=1, le=MAX_BATCH, strict=True)
     lease_seconds: float | None = Field(None, ge=1, le=MAX_LEASE_SECONDS, allow_inf_nan=False)
     wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)
-    incarnation: str = Field("", max_length=200, description="Names this very process of the worker.")
+    incarnation: Stored = Field("", max_length=200, description="Names this very process of the worker.")
 
 
 class RenewBodyItem(_Body):
@@ -66,7 +73,7 @@ class AckBodyItem(_Body):
 
 class ReleaseBodyItem(_Body):
     token: Token
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Stored = Field(min_length=1, max_length=500)
     retry_after: float | None = Field(
         None, ge=0, le=MAX_LEASE_SECONDS, allow_inf_nan=False, description="Seconds."
     )
