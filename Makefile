@@ -8,7 +8,12 @@ JOBS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
-UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never $(BIN)/uv
+# As pip does, uv trusts what the system trusts (a company's proxy signs with its own authority), where there is such a store.
+CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem)
+UV_SYSTEM_CERTS ?= $(if $(CERTIFICATES),true,false)
+UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never UV_SYSTEM_CERTS=$(UV_SYSTEM_CERTS) $(BIN)/uv
+# Once here: some environments forbid Python to write bytecode while it runs, and every process would compile anew.
+COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
@@ -86,12 +91,14 @@ $(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/uv
 	@echo 'Installing Sereno into $(VENV) ...'
 	@$(INSTALL) --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(BIN)/uv
 	@echo 'Installing Sereno and its development tools into $(VENV) ...'
 	@$(INSTALL) --require-hashes -r requirements-dev.lock
 	@$(INSTALL) --no-deps --editable .
+	@$(COMPILE)
 	@touch $@ $(VENV)/run.stamp
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
@@ -100,7 +107,7 @@ $(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
 	@touch $@
 
 $(BIN)/uv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, but '$(PYTHON)' is not; name another with: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, and '$(PYTHON)' is missing or older; name another with: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "'$(PYTHON)' cannot create virtual environments because its module ensurepip is missing; install the Debian package python3-venv ($$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'))." >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from asyncpg import InterfaceError, PostgresError, Record
+from asyncpg import PostgresError, Record
 
 from sereno.mailbox import dead_letter, lines, notices, parking
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries, telemetry
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.wake import Wake
 
 INTERVAL_SECONDS = 0.25
@@ -49,7 +50,7 @@ class Reaper:
         while True:
             try:
                 await self.sweep()
-            except (PostgresError, InterfaceError, OSError, TimeoutError) as fault:
+            except DATABASE_FAULTS as fault:
                 _log.warning("sweep_failed", error=type(fault).__name__)
             await asyncio.sleep(self._interval)
 

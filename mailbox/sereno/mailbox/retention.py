@@ -7,10 +7,11 @@ from datetime import date
 from typing import Any
 
 import orjson
-from asyncpg import InterfaceError, PostgresError, Record
+from asyncpg import Record
 
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries, telemetry
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.lease import Terms, carry
 from sereno.mailbox.lease.stored import terms_of, work_of
 
@@ -37,7 +38,7 @@ class Retention:
         while True:
             try:
                 await self.round()
-            except (PostgresError, InterfaceError, OSError, TimeoutError) as fault:
+            except DATABASE_FAULTS as fault:
                 _log.warning("retention_failed", error=type(fault).__name__)
             await asyncio.sleep(self.interval_seconds)
 

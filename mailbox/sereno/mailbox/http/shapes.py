@@ -37,6 +37,13 @@ def _small(value: Any) -> Any:
     return value
 
 
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected text without the NUL character, which PostgreSQL cannot keep")
+    return text
+
+
+Stored = Annotated[str, AfterValidator(_storable)]
 Token = Annotated[int, Field(gt=0, le=_MAX_TOKEN, strict=True, description="Names the lease.")]
 Small = Annotated[Any, AfterValidator(_small)]
 
@@ -47,7 +54,7 @@ class ClaimBody(_Body):
     max: int = Field(1, ge=1, le=MAX_BATCH, strict=True)
     lease_seconds: float | None = Field(None, ge=1, le=MAX_LEASE_SECONDS, allow_inf_nan=False)
     wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)
-    incarnation: str = Field("", max_length=200, description="Names this very process of the worker.")
+    incarnation: Stored = Field("", max_length=200, description="Names this very process of the worker.")
 
 
 class RenewBodyItem(_Body):
@@ -69,7 +76,7 @@ class AckBodyItem(_Body):
 
 class ReleaseBodyItem(_Body):
     token: Token
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Stored = Field(min_length=1, max_length=500)
     retry_after: float | None = Field(
         None, ge=0, le=MAX_LEASE_SECONDS, allow_inf_nan=False, description="Seconds."
     )
@@ -85,8 +92,8 @@ class CheckBodyItem(_Body):
 class ParkBodyItem(_Body):
     token: Token
     waiting_for: Literal["approval", "question", "dependency"]
-    question: str | None = Field(None, min_length=1, max_length=2000)
-    options: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field([], max_length=50)
+    question: Stored | None = Field(None, min_length=1, max_length=2000)
+    options: list[Annotated[Stored, Field(min_length=1, max_length=200)]] = Field([], max_length=50)
     deadline: AwareDatetime | None = None
     remind_after_seconds: float | None = Field(None, ge=1, le=MAX_REMINDER_SECONDS, allow_inf_nan=False)
     dependency: str | None = Field(None, description="The message to wait for, `msg_…`.")
@@ -105,9 +112,9 @@ class ParkBodyItem(_Body):
 
 class EmitBodyItem(_Body):
     token: Token
-    type: str = Field(min_length=1, max_length=200, description="CloudEvents type.")
+    type: Stored = Field(min_length=1, max_length=200, description="CloudEvents type.")
     data: Small = None
-    subject: str | None = Field(None, min_length=1, max_length=1000)
+    subject: Stored | None = Field(None, min_length=1, max_length=1000)
 
     def item(self) -> EmitItem:
         return EmitItem(self.token, self.type, self.data, self.subject)
@@ -147,9 +154,9 @@ class ResumeBody(_Body):
 class FilterBody(_Body):
     """Which messages; what is not given does not restrict. `reason` is why they are dead."""
 
-    agent: str | None = None
-    subscription: str | None = None
-    reason: str | None = None
+    agent: Stored | None = None
+    subscription: Stored | None = None
+    reason: Stored | None = None
     older_than_seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
     ids: list[str] | None = Field(None, max_length=MAX_BATCH)
 
@@ -162,7 +169,7 @@ class OperationBody(_Body):
     """`preview` changes nothing and says how many it would be."""
 
     filter: FilterBody = FilterBody()
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Stored = Field(min_length=1, max_length=500)
     preview: bool = False
 
 
