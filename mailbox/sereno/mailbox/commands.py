@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import typer
 
+from sereno.mailbox import repair_commands
 from sereno.mailbox.cli.client import Client
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.exits import CommandError, Exit, of_status
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group)
     app.command("notices")(list_notices)
     app.command("work")(work)
+    repair_commands.register(app)
 
 
 def list_mailboxes(

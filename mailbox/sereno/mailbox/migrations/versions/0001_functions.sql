@@ -231,3 +231,30 @@ begin
     return query select t from unnest(v_tokens) as t;
 end
 $$;
+
+-- The acknowledgement inside the caller's own transaction, all that role `sereno_worker` may do. Anything but a
+-- live lease raises SQLSTATE SR001 with the status as message, so that the caller's writes roll back with it.
+create function mailbox.ack_in_transaction(p_token bigint, p_result jsonb, p_usage jsonb) returns text
+language plpgsql volatile security definer set search_path = pg_catalog as $$
+declare
+    v_status text;
+begin
+    if octet_length(p_result::text) > 65536 or octet_length(p_usage::text) > 65536 then
+        raise exception 'result or usage: expected at most 65536 bytes of JSON' using errcode = 'SR003';
+    end if;
+    perform 1 from mailbox.ack(array[p_token], array[p_result::text], array[p_usage::text], null, null, null);
+    if found then
+        return 'ok';
+    end if;
+    select case
+        when w.state = 'leased' and w.leased_until <= clock_timestamp() or w.ended = 'expired' then 'expired'
+        when w.ended = 'cancelled' then 'cancelled'
+        else 'stale'
+    end into v_status
+    from mailbox.event e
+    left join mailbox.work w on w.tenant_id = e.tenant_id and w.id = e.message_id and w.token = e.token
+    where e.token = p_token and e.kind = 'claimed'
+    limit 1;
+    raise exception '%', coalesce(v_status, 'unknown') using errcode = 'SR001';
+end
+$$;
