@@ -26,6 +26,7 @@ create function mailbox.claim(
 -- Whatever it believes about the table, the planner shall look rows up by token and key: a plan made for an empty
 -- table is kept when it is full, and walking an index past dead rows is what a long transaction makes slow.
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -188,6 +189,7 @@ create function mailbox.ack(
 -- Whatever it believes about the table, the planner shall look rows up by token and key: a plan made for an empty
 -- table is kept when it is full, and walking an index past dead rows is what a long transaction makes slow.
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
