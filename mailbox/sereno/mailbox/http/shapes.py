@@ -27,8 +27,10 @@ def _small(value: Any) -> Any:
         text = orjson.dumps(value)
     except TypeError as fault:
         raise ValueError(f"expected JSON in UTF-8: {fault}") from fault
-    if len(text) > MAX_RESULT_BYTES:
-        raise ValueError(f"expected at most {MAX_RESULT_BYTES} bytes of JSON, got {len(text)}")
+    # Text counts as it was written: what JSON escapes in it, such as line ends, is not the worker's.
+    size = len(value.encode()) if isinstance(value, str) else len(text)
+    if size > MAX_RESULT_BYTES:
+        raise ValueError(f"expected at most {MAX_RESULT_BYTES} bytes, got {size}")
     if _NUL.search(text):
         raise ValueError("expected text without the NUL character, which PostgreSQL cannot keep")
     return value
