@@ -1,0 +1,24 @@
+"""Bounds what an expansion may cost: the core has no clock, so it counts its steps (each about a microsecond)."""
+
+from sereno.subscriptions.recurrence.refusal import Refused
+
+MAX_STEPS = 2_000_000
+
+
+class Steps:
+    """How many more steps an expansion may take."""
+
+    __slots__ = ("_left", "_most")
+
+    def __init__(self, most: int = MAX_STEPS) -> None:
+        self._most = most
+        self._left = most
+
+    def take(self) -> None:
+        """Count one step; Refused("too_large") after the last."""
+        self._left -= 1
+        if self._left < 0:
+            raise Refused(
+                "too_large",
+                f"no answer within {self._most} steps: expected a rule that fires more often or starts later",
+            )
