@@ -23,7 +23,7 @@ from sereno.subscriptions.recurrence.series import Override, Series, Written
 
 MAX_LATER = 1_000
 """How many RANGE=THISANDFUTURE entries one series may have."""
-_NEVER = Start(datetime(1970, 1, 1), UTC)  # noqa: DTZ001 - a local time
+_NEVER = Start(datetime(1970, 1, 1), UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,15 @@ class _Reading:
         first = master or next(entry for entry in changes if start_of(entry) is not None or is_over(entry))
         start = self._start(first)
         overrides = tuple(
-            self._override(entry, index, start, master) for index, entry in enumerate(kept) if entry is not master
+            self._override(entry, index, start, master)
+            for index, entry in enumerate(kept)
+            if entry is not master
         )
         if sum(each.and_later for each in overrides) > MAX_LATER:
             raise Refused("too_large", f"more than {MAX_LATER} entries with RANGE=THISANDFUTURE")
         series = Series(start, overrides=overrides, policy=self._policy, has_master=master is not None)
-        lengths = tuple(length_of(entry, self._zones) for entry in kept)
+        # An entry that says no start keeps the length of the one that repeats.
+        lengths = tuple(length_of(e if start_of(e) or not master else master, self._zones) for e in kept)
         if master is None:
             return CalendarSeries(uid, series, kept, lengths)
         added, periods = self._added(master, start)
@@ -123,7 +126,9 @@ class _Reading:
         if start.whole_days and not moved.whole_day:
             raise Refused("unsupported_rule", "an occurrence of an all-day entry is moved to a time of day")
         if reach and original.whole_day != moved.whole_day:
-            raise Refused("unsupported_rule", "RANGE=THISANDFUTURE between a day and a time has no exact meaning")
+            raise Refused(
+                "unsupported_rule", "RANGE=THISANDFUTURE between a day and a time has no exact meaning"
+            )
         return Override(original, moved, reach != "", index)
 
     def _times(self, master: Component, name: str) -> tuple[Written, ...]:

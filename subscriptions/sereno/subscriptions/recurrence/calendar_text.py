@@ -16,8 +16,29 @@ MAX_DEPTH = 8
 MAX_ENTRIES = 50_000
 ENTRIES = frozenset({"VEVENT", "VTODO"})
 _READ = frozenset(
-    "UID SEQUENCE DTSTAMP LAST-MODIFIED STATUS COMPLETED SUMMARY CATEGORIES DTSTART DTEND DUE DURATION RRULE EXRULE"
-    " RDATE EXDATE RECURRENCE-ID TZID TZOFFSETFROM TZOFFSETTO METHOD".split()
+    [
+        "UID",
+        "SEQUENCE",
+        "DTSTAMP",
+        "LAST-MODIFIED",
+        "STATUS",
+        "COMPLETED",
+        "SUMMARY",
+        "CATEGORIES",
+        "DTSTART",
+        "DTEND",
+        "DUE",
+        "DURATION",
+        "RRULE",
+        "EXRULE",
+        "RDATE",
+        "EXDATE",
+        "RECURRENCE-ID",
+        "TZID",
+        "TZOFFSETFROM",
+        "TZOFFSETTO",
+        "METHOD",
+    ]
 )
 
 
@@ -91,9 +112,10 @@ def _lines(text: str) -> Iterator[Contentline]:
     if "BEGIN:" not in text[:10_000].upper():
         raise Refused("bad_calendar", "expected iCalendar text that starts with BEGIN:VCALENDAR")
     try:
-        yield from (line for line in Contentlines.from_ical(text) if line.strip())
+        lines: list[Contentline] = Contentlines.from_ical(text)  # type: ignore[no-untyped-call]
     except ValueError as fault:
         raise Refused("bad_calendar", f"the calendar cannot be read: {shortened(str(fault))}") from None
+    return (line for line in lines if line.strip())
 
 
 def _assembled(lines: Iterator[Contentline]) -> list[Component]:
@@ -109,7 +131,9 @@ def _assembled(lines: Iterator[Contentline]) -> list[Component]:
                 raise Refused("bad_calendar", f"components are nested deeper than {MAX_DEPTH}")
         elif name == "END":
             if not open_ or open_.pop().kind != _kind(line):
-                raise Refused("bad_calendar", f"END:{shortened(_kind(line))} does not end what was begun last")
+                raise Refused(
+                    "bad_calendar", f"END:{shortened(_kind(line))} does not end what was begun last"
+                )
         elif name in _READ and open_:
             open_[-1].properties.setdefault(name, []).append(_property(name, line))
     if open_:
@@ -131,7 +155,10 @@ def _property(name: str, line: Contentline) -> Property:
         _, parameters, value = line.raw_parts()
     except ValueError:
         raise Refused("bad_calendar", f"{name}: {shortened(line)!r} is no property") from None
-    texts = {str(key).upper(): value if isinstance(value, str) else ",".join(value) for key, value in parameters.items()}
+    texts = {
+        str(key).upper(): value if isinstance(value, str) else ",".join(value)
+        for key, value in parameters.items()
+    }
     return Property(name, texts, value)
 
 

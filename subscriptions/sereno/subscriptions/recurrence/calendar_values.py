@@ -1,7 +1,7 @@
 """What the properties of a calendar entry say about time."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -38,7 +38,7 @@ class Length:
         return instant + self.exact
 
 
-def zones_of(defined: dict[str, Component]) -> Zones:
+def zones_of(defined: Mapping[str, Component]) -> Zones:
     """Looks a TZID up among the zones that the calendar defines itself, then by name."""
     built: dict[str, tzinfo] = {}
 
@@ -97,8 +97,10 @@ def written(value: Property, zones: Zones, text: str | None = None) -> Written:
     local = at_midnight(moment)
     if local.tzinfo is not None:
         if named is not None and zones(named) is not UTC:
-            raise Refused("bad_calendar", f"{value.name} is in UTC and names the zone {named!r}: expected one of them")
-        return Written(local.replace(tzinfo=None), UTC)
+            raise Refused(
+                "bad_calendar", f"{value.name} is in UTC and names the zone {named!r}: expected one of them"
+            )
+        return Written(local.astimezone(UTC).replace(tzinfo=None), UTC)
     return Written(local, zones(named) if named is not None else None)
 
 

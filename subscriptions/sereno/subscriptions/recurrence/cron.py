@@ -24,7 +24,9 @@ def check_cron(line: str) -> None:
 
 def cron_instants(line: str, zone: tzinfo, since: datetime) -> Iterator[datetime]:
     """Ascending instants (UTC) at or after `since`, lazily; ends where cronsim finds nothing for 50 years."""
-    begin = since.astimezone(zone).replace(microsecond=0) - (_SECOND if since.microsecond == 0 else timedelta())
+    begin = since.astimezone(zone).replace(microsecond=0) - (
+        _SECOND if since.microsecond == 0 else timedelta()
+    )
     last = since - timedelta.resolution
     try:
         for local in _simulation(line, (begin.astimezone(UTC)).astimezone(zone)):

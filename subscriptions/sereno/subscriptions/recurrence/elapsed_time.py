@@ -57,7 +57,9 @@ class ElapsedTime:
             yield from (moment for moment in found if moment >= self.start)
             fruitless = 0 if found else fruitless + 1
             if fruitless > MAX_FRUITLESS:
-                raise Refused("unsupported_rule", f"the rule names nothing in {MAX_FRUITLESS} steps: it may never fire")
+                raise Refused(
+                    "unsupported_rule", f"the rule names nothing in {MAX_FRUITLESS} steps: it may never fire"
+                )
             index = index + 1 if found else max(index + 1, self._next_index(cell))
 
     def _into_the_cell(self, local: datetime) -> int:
@@ -81,7 +83,9 @@ class ElapsedTime:
         if not expands_minutes and not expands_seconds:
             yield cell
             return
-        if not self._day_fits(local) and not self._day_fits(wall_clock(cell + _SECOND * self._unit, self._zone)):
+        if not self._day_fits(local) and not self._day_fits(
+            wall_clock(cell + _SECOND * self._unit, self._zone)
+        ):
             return
         start = self._start_local
         minutes = (rule.by_minute or (start.minute,)) if expands_minutes else (local.minute,)

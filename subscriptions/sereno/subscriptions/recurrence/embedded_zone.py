@@ -87,10 +87,10 @@ class EmbeddedZone(tzinfo):
         repeated = index >= 0 and utc < self._onsets[index] + (before - offset)
         return (when + offset).replace(fold=1 if repeated else 0)
 
-    def dst(self, when: datetime | None) -> timedelta | None:
+    def dst(self, when: datetime | None) -> timedelta | None:  # noqa: ARG002 - what tzinfo asks of a zone
         return None
 
-    def tzname(self, when: datetime | None) -> str:
+    def tzname(self, when: datetime | None) -> str:  # noqa: ARG002 - what tzinfo asks of a zone
         return self._name
 
 

@@ -48,7 +48,9 @@ def _moment(matched: re.Match[str]) -> Moment:
         fraction,
         _zone(matched),
     )
-    return local if matched["sign"] is None else _in_utc(local)
+    if matched["sign"] is not None:
+        _check_reach(local)
+    return local
 
 
 def _zone(matched: re.Match[str]) -> timezone | None:
@@ -60,9 +62,9 @@ def _zone(matched: re.Match[str]) -> timezone | None:
     return timezone(-ahead if matched["sign"] == "-" else ahead)
 
 
-def _in_utc(local: datetime) -> datetime:
+def _check_reach(local: datetime) -> None:
     try:
-        return local.astimezone(UTC)
+        local.astimezone(UTC)
     except OverflowError:
         raise ValueError("it lies outside the years 1 to 9999 in UTC") from None
 

@@ -109,7 +109,8 @@ def _months(rule: Rule, start: date, since: date) -> Iterator[Days]:
 
 def _weeks(rule: Rule, start: date, since: date) -> Iterator[Days]:
     weekdays = sorted(
-        {(day.weekday - rule.week_start) % 7 for day in rule.by_day} or {(start.weekday() - rule.week_start) % 7}
+        {(day.weekday - rule.week_start) % 7 for day in rule.by_day}
+        or {(start.weekday() - rule.week_start) % 7}
     )
     first = gregorian.week_of(start.toordinal(), rule.week_start)
     step = 7 * rule.interval

@@ -2,10 +2,12 @@
 
 from typing import Literal
 
-Code = Literal["bad_input", "bad_rule", "bad_calendar", "unknown_zone", "never_fires", "unsupported_rule", "too_large"]
+Code = Literal[
+    "bad_input", "bad_rule", "bad_calendar", "unknown_zone", "never_fires", "unsupported_rule", "too_large"
+]
 
 
-class Refused(ValueError):
+class Refused(ValueError):  # noqa: N818 - a refusal is the answer, not an error of ours
     """A schedule that is not expanded: `code` is stable, the message names the part and what was expected."""
 
     def __init__(self, code: Code, message: str) -> None:

@@ -31,7 +31,9 @@ class Start:
         return not (self.whole_days or self.floating)
 
 
-def rule_instants(rule: Rule, start: Start, policy: Policy, since: datetime, steps: Steps) -> Iterator[Placed]:
+def rule_instants(
+    rule: Rule, start: Start, policy: Policy, since: datetime, steps: Steps
+) -> Iterator[Placed]:
     """Ascending, from about `since` (never later) on. Refused when the rule needs times that the start has not."""
     if rule.is_elapsed:
         return _elapsed(rule, start, policy, since, steps)
@@ -58,7 +60,9 @@ def _earlier(local: datetime) -> datetime:
 
 def _elapsed(rule: Rule, start: Start, policy: Policy, since: datetime, steps: Steps) -> Iterator[Placed]:
     if start.whole_days:
-        raise Refused("bad_rule", f"FREQ={rule.frequency.name} with a whole day: expected a start with a time of day")
+        raise Refused(
+            "bad_rule", f"FREQ={rule.frequency.name} with a whole day: expected a start with a time of day"
+        )
     origin = anchor(start.local, start.zone, policy)
     if not can_fire(rule, origin, start.zone):
         return

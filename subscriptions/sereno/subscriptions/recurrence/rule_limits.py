@@ -26,7 +26,8 @@ def _objections(rule: Rule) -> Iterator[Refused]:
     yield from _position_objections(rule)
     if rule.skip != "OMIT" and rule.by_year_day and (rule.by_month or rule.by_month_day):
         yield Refused(
-            "unsupported_rule", f"SKIP={rule.skip} with BYYEARDAY beside BYMONTH or BYMONTHDAY has no agreed meaning"
+            "unsupported_rule",
+            f"SKIP={rule.skip} with BYYEARDAY beside BYMONTH or BYMONTHDAY has no agreed meaning",
         )
     if rule.skip != "OMIT" and rule.by_week_number:
         yield Refused("unsupported_rule", f"SKIP={rule.skip} with BYWEEKNO has no agreed meaning")

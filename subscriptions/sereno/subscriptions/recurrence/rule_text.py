@@ -49,7 +49,9 @@ def _parts(text: str) -> dict[str, str]:
         if not equals:
             raise Refused("bad_rule", f"{shortened(item)!r}: expected PART=VALUE, such as FREQ=DAILY")
         if name not in _PARTS and name != "RSCALE":
-            raise Refused("bad_rule", f"{shortened(name)!r} is no part of a rule: expected one of " + _known())
+            raise Refused(
+                "bad_rule", f"{shortened(name)!r} is no part of a rule: expected one of " + _known()
+            )
         if name in parts:
             raise Refused("bad_rule", f"{name} is given twice: expected it once")
         if not value:
@@ -69,9 +71,13 @@ def _names() -> list[str]:
 def _check_scale(parts: Mapping[str, str]) -> None:
     scale = parts.get("RSCALE")
     if scale is None and "SKIP" in parts:
-        raise Refused("bad_rule", "SKIP is given without RSCALE: expected RSCALE=GREGORIAN beside it (RFC 7529)")
+        raise Refused(
+            "bad_rule", "SKIP is given without RSCALE: expected RSCALE=GREGORIAN beside it (RFC 7529)"
+        )
     if scale not in (None, "GREGORIAN"):
-        raise Refused("unsupported_rule", f"RSCALE={shortened(scale or '')}: only GREGORIAN is expanded exactly")
+        raise Refused(
+            "unsupported_rule", f"RSCALE={shortened(scale or '')}: only GREGORIAN is expanded exactly"
+        )
 
 
 def _frequency(name: str, value: str) -> Frequency:
@@ -132,7 +138,9 @@ def _weekdays(name: str, value: str) -> tuple[Weekday, ...]:
         matched = _WEEKDAY.fullmatch(item)
         ordinal = int(matched[1] or 0) if matched else 0
         if matched is None or abs(ordinal) > 53 or (matched[1] and not ordinal):  # noqa: PLR2004 - weeks of a year
-            raise refuse_rule(name, item, "weekdays MO to SU, each with an optional number from 1 to 53 or -53 to -1")
+            raise refuse_rule(
+                name, item, "weekdays MO to SU, each with an optional number from 1 to 53 or -53 to -1"
+            )
         found.add(Weekday(WEEKDAYS.index(matched[2]), ordinal))
     return tuple(sorted(found, key=lambda day: (day.ordinal, day.weekday)))
 

@@ -70,7 +70,9 @@ class Occurrence(NamedTuple):
     entry: int = 0
 
 
-def occurrences(series: Series, since: datetime = BEGINNING, steps: Steps | None = None) -> Iterator[Occurrence]:
+def occurrences(
+    series: Series, since: datetime = BEGINNING, steps: Steps | None = None
+) -> Iterator[Occurrence]:
     """Strictly ascending occurrences not before `since`, lazily; equal instants are one occurrence."""
     budget = steps or Steps()
     changes = _Changes(series)
@@ -81,6 +83,7 @@ def occurrences(series: Series, since: datetime = BEGINNING, steps: Steps | None
     for each in moved:
         if each.instant >= since and (last is None or each.instant > last):
             last = each.instant
+            budget.give()
             yield each
 
 

@@ -1,8 +1,9 @@
-"""Bounds what an expansion may cost: the core has no clock, so it counts its steps (each about a microsecond)."""
+"""Bounds what an expansion may cost: the core has no clock, so it counts its steps (each some ten microseconds)."""
 
 from sereno.subscriptions.recurrence.refusal import Refused
 
-MAX_STEPS = 2_000_000
+MAX_STEPS = 500_000
+_PER_OCCURRENCE = 1_000
 
 
 class Steps:
@@ -22,3 +23,7 @@ class Steps:
                 "too_large",
                 f"no answer within {self._most} steps: expected a rule that fires more often or starts later",
             )
+
+    def give(self) -> None:
+        """An occurrence was found, which pays for some of the next steps."""
+        self._left = min(self._most, self._left + _PER_OCCURRENCE)

@@ -65,9 +65,7 @@ def _weekdays_of_year(rule: Rule, year: int) -> set[int]:
         return set(weekdays_within(rule.by_day, first_of_year(year), length_of_year(year)))
     found: set[int] = set()
     for month in rule.by_month:
-        found.update(
-            weekdays_within(rule.by_day, first_of_month(year, month), length_of_month(year, month))
-        )
+        found.update(weekdays_within(rule.by_day, first_of_month(year, month), length_of_month(year, month)))
     return found
 
 
@@ -83,7 +81,7 @@ def days_of_week_year(rule: Rule, start: date, year: int) -> list[int]:
         wanted = set(range(7))
     else:
         wanted = {start.weekday()}
-    days = set()
+    days: set[int] = set()
     for number in rule.by_week_number:
         week = number - 1 if number > 0 else weeks + number
         if 0 <= week < weeks:

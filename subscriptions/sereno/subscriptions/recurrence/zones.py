@@ -9,7 +9,10 @@ from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 from sereno.subscriptions.recurrence.refusal import Refused, shortened
 
 _NO_PLACES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
-_UTC_NAMES = frozenset({"UTC", "Z", "Etc/UTC", "Zulu", "UCT", "Universal", "Etc/Universal", "Etc/Zulu", "Etc/UCT"})
+_LONGEST = 64
+_UTC_NAMES = frozenset(
+    {"UTC", "Z", "Etc/UTC", "Zulu", "UCT", "Universal", "Etc/Universal", "Etc/Zulu", "Etc/UCT"}
+)
 
 
 def zone_named(name: str) -> tzinfo:
@@ -20,7 +23,8 @@ def zone_named(name: str) -> tzinfo:
     found = _find(name.strip().strip('"'))
     if found is None:
         raise Refused(
-            "unknown_zone", f"unknown time zone {shortened(name)!r}: expected an IANA name such as Europe/Madrid"
+            "unknown_zone",
+            f"unknown time zone {shortened(name)!r}: expected an IANA name such as Europe/Madrid",
         )
     return found
 
@@ -38,7 +42,12 @@ def _find(name: str) -> tzinfo | None:
 
 
 def _iana(name: str) -> tzinfo | None:
-    if not name or len(name) > 64 or name in _NO_PLACES or name.split("/")[0] in ("posix", "right"):  # noqa: PLR2004
+    if (
+        not name
+        or len(name) > _LONGEST
+        or name in _NO_PLACES
+        or name.split("/", maxsplit=1)[0] in ("posix", "right")
+    ):
         return None
     try:
         return ZoneInfo(name)
