@@ -39,22 +39,6 @@ def cron_instants(line: str, zone: tzinfo, since: datetime) -> Iterator[datetime
         return
 
 
-def last_cron_instant(line: str, zone: tzinfo, before: datetime) -> datetime | None:
-    """The last instant strictly earlier than `before`; None where there is none within 50 years."""
-    back = timedelta(hours=1)
-    while back < timedelta(days=366 * 51):
-        since = before - back if before - datetime.min.replace(tzinfo=UTC) > back * 2 else before
-        last = None
-        for instant in cron_instants(line, zone, since):
-            if instant >= before:
-                break
-            last = instant
-        if last is not None:
-            return last
-        back *= 4
-    return None
-
-
 def _simulation(line: str, begin: datetime) -> CronSim:
     if len(line) > MAX_LENGTH:
         raise Refused("too_large", f"cron: {len(line)} characters: expected at most {MAX_LENGTH}")
