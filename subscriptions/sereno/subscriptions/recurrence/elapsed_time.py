@@ -83,9 +83,8 @@ class ElapsedTime:
         if not expands_minutes and not expands_seconds:
             yield cell
             return
-        if not self._day_fits(local) and not self._day_fits(
-            wall_clock(cell + _SECOND * self._unit, self._zone)
-        ):
+        end = wall_clock(cell + _SECOND * (self._unit - 1), self._zone)
+        if not self._may_fit(local) and not self._may_fit(end):
             return
         start = self._start_local
         minutes = (rule.by_minute or (start.minute,)) if expands_minutes else (local.minute,)
@@ -105,6 +104,9 @@ class ElapsedTime:
             and (not rule.by_hour or local.hour in rule.by_hour)
             and self._day_fits(local)
         )
+
+    def _may_fit(self, local: datetime) -> bool:
+        return not self._hour_is_wrong(local) and self._day_fits(local)
 
     def _day_fits(self, local: datetime) -> bool:
         return self._days is None or local.toordinal() in self._allowed_in(local.year)
@@ -157,9 +159,11 @@ def _until_the_next_hour(local: datetime) -> int:
 
 
 def can_fire(rule: Rule, start: datetime, zone: tzinfo) -> bool:
-    """False when no step of the rule can ever fall on a time of day or a day that it names."""
+    """False when no step of the rule can ever fall on a time of day, a day or a position that it names."""
     limits = (rule.by_month, rule.by_month_day, rule.by_year_day, rule.by_day)
     if any(limits) and not any(allowed_days(rule, year) for year in range(2000, 2028)):
+        return False
+    if rule.by_position and all(abs(position) > _most_in_a_cell(rule) for position in rule.by_position):
         return False
     named = _named_seconds(rule)
     if named is None:
@@ -169,6 +173,13 @@ def can_fire(rule: Rule, start: datetime, zone: tzinfo) -> bool:
     offsets = _offsets(start, zone)
     reached = {(since_midnight + offset) % common for offset in offsets}
     return any(second % common in reached for second in named)
+
+
+def _most_in_a_cell(rule: Rule) -> int:
+    seconds = len(rule.by_second) or 1
+    if rule.frequency is Frequency.HOURLY:
+        return seconds * (len(rule.by_minute) or 1)
+    return seconds if rule.frequency is Frequency.MINUTELY else 1
 
 
 def _named_seconds(rule: Rule) -> Iterator[int] | None:
