@@ -106,7 +106,7 @@ def _faults(clock: Clock, policy: Policy) -> Iterator[str]:
     hours = ",".join(map(str, range(24)))
     rule = f"FREQ=DAILY;BYHOUR={hours};BYMINUTE=0,15,30,45;COUNT=100000"
     reach = min(clock.instants(quarters[-1], Policy())[0], clock.end)
-    yield from _compare(clock, midnight, rule, policy, [e for e in expected if e < reach], reach)
+    yield from _compare(clock, midnight, rule, policy, [e for e in expected if e < reach], end=reach)
     for rule, step in (("FREQ=HOURLY", HOUR), ("FREQ=MINUTELY;INTERVAL=15", 15 * MINUTE)):
         start = clock.at(clock.begin)
         if len(clock.shown[start]) == 1:
@@ -120,6 +120,7 @@ def _compare(
     rule: str,
     policy: Policy,
     expected: list[datetime],
+    *,
     end: datetime | None = None,
 ) -> Iterator[str]:
     series = declared_series(start.isoformat(), clock.zone, rules=[rule], policy=policy)

@@ -31,9 +31,11 @@ def main() -> int:
         results = list(pool.map(of_zone, names))
     wrong = [fault for _, found in results for fault in found]
     for fault in wrong[:50]:
-        print(fault)
+        sys.stdout.write(f"{fault}\n")
     total = sum(number for number, _ in results)
-    print(f"{len(zone_names())} zones, {len(names)} different clocks, {total} changes, {len(wrong)} faults")
+    sys.stdout.write(
+        f"{len(zone_names())} zones, {len(names)} different clocks, {total} changes, {len(wrong)} faults\n"
+    )
     return 1 if wrong else 0
 
 

@@ -104,7 +104,11 @@ def objection(source: TimeSource, now: datetime) -> Refused | None:
     except Refused as refused:
         return refused
     if not found:
-        return Refused("never_fires", "the schedule does not fire any more: expected a time that is still to come")
+        return Refused(
+            "never_fires", "the schedule does not fire any more: expected a time that is still to come"
+        )
     if any(later - earlier < MOST_OFTEN for earlier, later in pairwise(found)):
-        return Refused("bad_rule", "the schedule fires more than once a minute: expected a minute between two times")
+        return Refused(
+            "bad_rule", "the schedule fires more than once a minute: expected a minute between two times"
+        )
     return None

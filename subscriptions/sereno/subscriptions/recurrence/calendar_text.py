@@ -122,7 +122,8 @@ def _assembled(lines: Iterator[Contentline]) -> list[Component]:
     outermost: list[Component] = []
     open_: list[Component] = []
     for line in lines:
-        name = line[: _end_of_name(line)].strip().upper()
+        end = _end_of_name(line)
+        name = line[:end].strip().upper()
         if name == "BEGIN":
             begun = Component(_kind(line))
             (open_[-1].children if open_ else outermost).append(begun)
@@ -135,7 +136,7 @@ def _assembled(lines: Iterator[Contentline]) -> list[Component]:
                     "bad_calendar", f"END:{shortened(_kind(line))} does not end what was begun last"
                 )
         elif name in _READ and open_:
-            open_[-1].properties.setdefault(name, []).append(_property(name, line))
+            open_[-1].properties.setdefault(name, []).append(_property(name, line, end))
     if open_:
         raise Refused("bad_calendar", f"{open_[-1].kind} is not ended: expected END:{open_[-1].kind}")
     return outermost
@@ -150,7 +151,9 @@ def _kind(line: str) -> str:
     return line.partition(":")[2].strip().upper()
 
 
-def _property(name: str, line: Contentline) -> Property:
+def _property(name: str, line: Contentline, end: int) -> Property:
+    if line[end : end + 1] == ":":
+        return Property(name, {}, line[end + 1 :])
     try:
         _, parameters, value = line.raw_parts()
     except ValueError:

@@ -24,12 +24,11 @@ def check_cron(line: str) -> None:
 
 def cron_instants(line: str, zone: tzinfo, since: datetime) -> Iterator[datetime]:
     """Ascending instants (UTC) at or after `since`, lazily; ends where cronsim finds nothing for 50 years."""
-    begin = since.astimezone(zone).replace(microsecond=0) - (
-        _SECOND if since.microsecond == 0 else timedelta()
-    )
+    # cronsim answers what comes after its beginning.
+    begin = since.replace(microsecond=0) - (timedelta() if since.microsecond else _SECOND)
     last = since - timedelta.resolution
     try:
-        for local in _simulation(line, (begin.astimezone(UTC)).astimezone(zone)):
+        for local in _simulation(line, begin.astimezone(zone)):
             instant = local.astimezone(UTC)
             # A fixed time that the clock shows twice was due the first time.
             if instant > last:

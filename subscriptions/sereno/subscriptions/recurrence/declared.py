@@ -12,7 +12,6 @@ from sereno.subscriptions.recurrence.refusal import Refused
 from sereno.subscriptions.recurrence.series import Series
 
 _PARAMETERS = re.compile(r"(?P<parameters>[A-Za-z-]+=[^:]*):(?P<values>.*)", re.DOTALL)
-_BASIC = "%Y%m%dT%H%M%S"
 
 
 def declared_series(
@@ -41,23 +40,23 @@ def declared_series(
 
 
 def _start(text: str, zone: tzinfo | None) -> str:
-    """The start as iCalendar writes it; an offset must be the one that the zone has then."""
+    """The start without an offset, or with Z; an offset must be the one that the zone has then."""
     moment = parse_moment(text, "dtstart")
     if not isinstance(moment, datetime):
-        return f"{moment:%Y%m%d}"
+        return moment.isoformat()
     if moment.microsecond:
         raise Refused("bad_input", "dtstart: expected whole seconds")
     if moment.tzinfo is None:
-        return moment.strftime(_BASIC)
+        return moment.replace(tzinfo=None).isoformat()
     if zone in (None, UTC) and moment.utcoffset() == timedelta():
-        return moment.strftime(_BASIC) + "Z"
+        return moment.replace(tzinfo=None).isoformat() + "Z"
     if zone is None:
         raise Refused(
             "bad_input", "dtstart: an offset does not say which zone's clock to follow: expected tzid too"
         )
     if moment.tzinfo is UTC or moment.replace(tzinfo=zone).utcoffset() != moment.utcoffset():
         raise Refused("bad_input", "dtstart: expected a local time, without Z or an offset, beside the zone")
-    return moment.strftime(_BASIC)
+    return moment.replace(tzinfo=None).isoformat()
 
 
 def _value(name: str, text: str) -> Property:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from math import gcd
 
 from sereno.subscriptions.recurrence.local_time import anchor, wall_clock
 from sereno.subscriptions.recurrence.periods import KindsOfYear
@@ -15,7 +14,6 @@ UNITS = {Frequency.HOURLY: 3600, Frequency.MINUTELY: 60, Frequency.SECONDLY: 1}
 MAX_FRUITLESS = 20_000
 _SECOND = timedelta(seconds=1)
 _NEAR = 3 * 3600
-_DAY = 86_400
 _END = datetime(9999, 12, 30, tzinfo=UTC)
 _LAST_YEAR = 9998
 
@@ -156,51 +154,3 @@ class ElapsedTime:
 
 def _until_the_next_hour(local: datetime) -> int:
     return 3600 - local.minute * 60 - local.second
-
-
-def can_fire(rule: Rule, start: datetime, zone: tzinfo) -> bool:
-    """False when no step of the rule can ever fall on a time of day, a day or a position that it names."""
-    limits = (rule.by_month, rule.by_month_day, rule.by_year_day, rule.by_day)
-    if any(limits) and not any(allowed_days(rule, year) for year in range(2000, 2028)):
-        return False
-    if rule.by_position and all(abs(position) > _most_in_a_cell(rule) for position in rule.by_position):
-        return False
-    named = _named_seconds(rule)
-    if named is None:
-        return True
-    common = gcd(UNITS[rule.frequency] * rule.interval, _DAY)
-    since_midnight = int((start - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds())
-    offsets = _offsets(start, zone)
-    reached = {(since_midnight + offset) % common for offset in offsets}
-    return any(second % common in reached for second in named)
-
-
-def _most_in_a_cell(rule: Rule) -> int:
-    seconds = len(rule.by_second) or 1
-    if rule.frequency is Frequency.HOURLY:
-        return seconds * (len(rule.by_minute) or 1)
-    return seconds if rule.frequency is Frequency.MINUTELY else 1
-
-
-def _named_seconds(rule: Rule) -> Iterator[int] | None:
-    """The times of day that limit a rule, in seconds; None when they do not limit it simply."""
-    frequency = rule.frequency
-    expands = frequency is Frequency.HOURLY and (rule.by_minute or rule.by_second)
-    if expands or (frequency is Frequency.MINUTELY and rule.by_second):
-        return None
-    if not (rule.by_hour or rule.by_minute or rule.by_second):
-        return None
-    hours = rule.by_hour or range(24)
-    minutes = rule.by_minute or range(60)
-    seconds = rule.by_second or range(60)
-    return (hour * 3600 + minute * 60 + second for hour in hours for minute in minutes for second in seconds)
-
-
-def _offsets(start: datetime, zone: tzinfo) -> set[int]:
-    """The offsets from UTC that the zone has in the 60 years after `start`, in seconds, looked up twice a month."""
-    last = min(start + timedelta(days=60 * 365), _END)
-    found, moment = set(), start
-    while moment < last:
-        found.add(int((moment.astimezone(zone).utcoffset() or timedelta()).total_seconds()))
-        moment += timedelta(days=15)
-    return found

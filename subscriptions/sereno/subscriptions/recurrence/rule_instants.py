@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from itertools import islice, takewhile
 
-from sereno.subscriptions.recurrence.elapsed_time import ElapsedTime, can_fire
+from sereno.subscriptions.recurrence.elapsed_time import ElapsedTime
 from sereno.subscriptions.recurrence.local_time import Placed, Policy, anchor, in_order, place, wall_clock
 from sereno.subscriptions.recurrence.moment import digits, is_day
+from sereno.subscriptions.recurrence.reach import can_fire
 from sereno.subscriptions.recurrence.refusal import Refused
 from sereno.subscriptions.recurrence.rule import Rule
 from sereno.subscriptions.recurrence.steps import Steps

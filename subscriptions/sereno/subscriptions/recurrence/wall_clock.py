@@ -22,7 +22,8 @@ def local_times(
     times = times_of(rule, start, whole_days=whole_days)
     each_day: Sequence[timedelta] | TimesOfDay = list(times) if len(times) <= _LISTED else times
     limit = fruitless_limit(rule)
-    last, fruitless = start - timedelta.resolution if start > datetime.min else start, 0
+    last: datetime | None = None
+    fruitless = 0
     for days in periods(rule, start.date(), since.date()):
         steps.take()
         fruitless += 1
@@ -31,7 +32,7 @@ def local_times(
         for moment in _moments(days, each_day, rule.by_position):
             fruitless = 0
             steps.take()
-            if moment > last:
+            if moment >= start and (last is None or moment > last):
                 last = moment
                 yield moment
 

@@ -1,7 +1,7 @@
 """Series in calendars: what is added, left out, moved, cancelled; zones; what is bounded."""
 
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
@@ -183,12 +183,14 @@ def test_text_that_is_no_calendar(text: str | bytes, said: str) -> None:
 
 
 def test_folded_lines_a_byte_order_mark_and_bare_newlines_are_read() -> None:
-    folded = "\ufeff" + calendar(("DTSTART;TZID=Europe/\r\n Madrid:20260601T09\r\n\t0000",)).replace("\r\n", "\n")
+    folded = "\ufeff" + calendar(("DTSTART;TZID=Europe/\r\n Madrid:20260601T09\r\n\t0000",)).replace(
+        "\r\n", "\n"
+    )
     assert first(of_text(folded), 1) == ["2026-06-01T07:00"]
 
 
 def test_many_changed_occurrences_and_a_large_calendar_are_bounded() -> None:
-    day = datetime(2020, 1, 1, 9)
+    day = datetime(2020, 1, 1, 9, tzinfo=UTC)
     changed = [
         (f"RECURRENCE-ID:{when:%Y%m%dT%H%M%S}Z", f"DTSTART:{when + timedelta(hours=1):%Y%m%dT%H%M%S}Z")
         for when in (day + timedelta(days=n) for n in range(10_000))
