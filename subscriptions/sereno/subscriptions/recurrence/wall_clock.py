@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from sereno.subscriptions.recurrence.periods import fruitless_limit, periods
-from sereno.subscriptions.recurrence.rule import Rule
+from sereno.subscriptions.recurrence.rule import Frequency, Rule
 from sereno.subscriptions.recurrence.steps import Steps
 from sereno.subscriptions.recurrence.times_of_day import TimesOfDay, times_of
 from sereno.subscriptions.recurrence.year_days import LAST_DAY
@@ -20,6 +20,8 @@ def local_times(
     Ends when the rule can never fire again. Refused("too_large") when `steps` are used up.
     """
     times = times_of(rule, start, whole_days=whole_days)
+    if rule.by_position and min(map(abs, rule.by_position)) > len(times) * _most_days(rule):
+        return
     each_day: Sequence[timedelta] | TimesOfDay = list(times) if len(times) <= _LISTED else times
     limit = fruitless_limit(rule)
     last: datetime | None = None
@@ -35,6 +37,13 @@ def local_times(
             if moment >= start and (last is None or moment > last):
                 last = moment
                 yield moment
+
+
+def _most_days(rule: Rule) -> int:
+    """How many days a period of the rule can name at most."""
+    if rule.frequency is Frequency.WEEKLY:
+        return len(rule.by_day) or 1
+    return {Frequency.DAILY: 1, Frequency.MONTHLY: 31}.get(rule.frequency, 366)
 
 
 def _moments(
