@@ -12,6 +12,7 @@ from sereno.subscriptions.recurrence.year_days import allowed_days
 
 UNITS = {Frequency.HOURLY: 3600, Frequency.MINUTELY: 60, Frequency.SECONDLY: 1}
 MAX_FRUITLESS = 20_000
+_STEPS_OF_A_CELL = 3
 _SECOND = timedelta(seconds=1)
 _NEAR = 3 * 3600
 _END = datetime(9999, 12, 30, tzinfo=UTC)
@@ -50,7 +51,7 @@ class ElapsedTime:
         index, fruitless = max(0, index), 0
         while (ahead := index * self._step) < (_END - self._origin).total_seconds():
             cell = self._origin + timedelta(seconds=ahead)
-            self._steps.take()
+            self._steps.take(_STEPS_OF_A_CELL)
             found = self._within(cell)
             yield from (moment for moment in found if moment >= self.start)
             fruitless = 0 if found else fruitless + 1

@@ -10,7 +10,7 @@ from sereno.subscriptions.recurrence.local_time import Placed, Policy, anchor, i
 from sereno.subscriptions.recurrence.moment import digits, is_day
 from sereno.subscriptions.recurrence.reach import can_fire
 from sereno.subscriptions.recurrence.refusal import Refused
-from sereno.subscriptions.recurrence.rule import Rule
+from sereno.subscriptions.recurrence.rule import Frequency, Rule
 from sereno.subscriptions.recurrence.steps import Steps
 from sereno.subscriptions.recurrence.wall_clock import local_times
 
@@ -44,15 +44,44 @@ def rule_instants(
 def _on_the_wall_clock(
     rule: Rule, start: Start, policy: Policy, since: datetime, steps: Steps
 ) -> Iterator[Placed]:
-    begin = start.local
-    if rule.count is None and since.year > 1:
-        begin = max(begin, _earlier(wall_clock(since, start.zone)))
+    begin, count = _begin(rule, start, policy, since), rule.count
+    if count is not None:
+        count -= _passed(rule, start.local, begin)
     until = _until(rule, start)
-    locals_ = local_times(rule, start.local, begin, steps, whole_days=start.whole_days)
-    bounded = takewhile(until.may_still_hold, locals_)
-    placed = (found for local in bounded if (found := place(local, start.zone, policy)))
-    counted = placed if rule.count is None else islice(placed, rule.count)
+    found = local_times(rule, start.local, begin, steps, whole_days=start.whole_days)
+    bounded = takewhile(until.may_still_hold, found if count is None else _from(found, begin))
+    placed = (each for local in bounded if (each := place(local, start.zone, policy)))
+    counted = placed if count is None else islice(placed, max(0, count))
     return (each for each in in_order(counted) if until.holds(each))
+
+
+def _begin(rule: Rule, start: Start, policy: Policy, since: datetime) -> datetime:
+    """From which local time on the rule must be expanded to know it from `since` on."""
+    can_skip = rule.count is None or (_is_plain(rule) and policy.gap == "shift")
+    if not can_skip or since.year == 1:
+        return start.local
+    begin = max(start.local, _earlier(wall_clock(since, start.zone)))
+    if rule.count is None:
+        return begin
+    return start.local + (begin - start.local) // _period(rule) * _period(rule)
+
+
+def _is_plain(rule: Rule) -> bool:
+    """Whether the rule names every so many days at one time, so that its occurrences can be counted by arithmetic."""
+    parts = (rule.by_second, rule.by_minute, rule.by_hour, rule.by_day, rule.by_month_day, rule.by_month)
+    return rule.frequency in (Frequency.DAILY, Frequency.WEEKLY) and not any(parts)
+
+
+def _period(rule: Rule) -> timedelta:
+    return timedelta(days=rule.interval * (7 if rule.frequency is Frequency.WEEKLY else 1))
+
+
+def _passed(rule: Rule, start: datetime, begin: datetime) -> int:
+    return (begin - start) // _period(rule) if begin > start else 0
+
+
+def _from(locals_: Iterator[datetime], begin: datetime) -> Iterator[datetime]:
+    return (local for local in locals_ if local >= begin)
 
 
 def _earlier(local: datetime) -> datetime:

@@ -2,7 +2,7 @@
 
 from sereno.subscriptions.recurrence.refusal import Refused
 
-MAX_STEPS = 500_000
+MAX_STEPS = 400_000
 _PER_OCCURRENCE = 1_000
 
 
@@ -15,9 +15,9 @@ class Steps:
         self._most = most
         self._left = most
 
-    def take(self) -> None:
-        """Count one step; Refused("too_large") after the last."""
-        self._left -= 1
+    def take(self, count: int = 1) -> None:
+        """Count some steps; Refused("too_large") after the last."""
+        self._left -= count
         if self._left < 0:
             raise Refused(
                 "too_large",
