@@ -28,7 +28,10 @@ def numbers(least: int, most: int, *, signed: bool = False) -> st.SearchStrategy
 
 @st.composite
 def rules(draw: st.DrawFn) -> str:
-    """Rules that dateutil reads as RFC 5545 does: see the argued differences below for the others."""
+    """Rules that dateutil reads as RFC 5545 does: see the argued differences below for the others.
+
+    Weekdays with and without a number in one rule are left out too: dateutil asks a day to be both.
+    """
     frequency = draw(st.sampled_from(("YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY")))
     parts = {"FREQ": frequency}
     optional = {
@@ -42,7 +45,7 @@ def rules(draw: st.DrawFn) -> str:
         optional["BYYEARDAY"] = numbers(1, 366, signed=True)
     names = st.lists(st.sampled_from(WEEKDAYS), min_size=1, max_size=3, unique=True)
     if frequency in ("YEARLY", "MONTHLY"):
-        optional["BYDAY"] = names.map(lambda days: ",".join(f"{n - 2 or ''}{d}" for n, d in enumerate(days)))
+        optional["BYDAY"] = names.map(lambda days: ",".join(f"{n - 2 or 1}{d}" for n, d in enumerate(days)))
     else:
         optional["BYDAY"] = names.map(",".join)
     if frequency in ("YEARLY", "MONTHLY", "WEEKLY", "DAILY"):
@@ -76,7 +79,7 @@ def found(rule: str, start: datetime, zone: str | None, policy: Policy, *, count
 
 
 @pytest.mark.req(49, 160)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rules(), starts)
 def test_the_expansion_agrees_with_dateutil(rule: str, start: datetime) -> None:
     read(rule)
