@@ -74,6 +74,12 @@ def test_a_portion_holds_only_its_own_package(portion: str) -> None:
     assert packages == {portion}
 
 
+@pytest.mark.parametrize("portion", PORTIONS)
+def test_a_portion_says_what_it_is_and_where_it_ends(portion: str) -> None:
+    title = (ROOT / portion / "README.md").read_text().splitlines()[0]
+    assert title.lower() in {f"# {portion}", f"# {portion.replace('_', ' ')}"}
+
+
 def test_every_portion_is_built_typed_covered_and_importable_in_place() -> None:
     tool = PYPROJECT["tool"]
     wheel = tool["hatch"]["build"]["targets"]["wheel"]

@@ -1,4 +1,4 @@
-"""The commands of the execution plane: `simulate`, `explain`, `types list`."""
+"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `types list`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +8,8 @@ import typer
 
 from sereno.envelope.types import CATALOGUE
 from sereno.execution_plane.explain.table import show
+from sereno.execution_plane.preview.calendar_preview import calendar
+from sereno.execution_plane.preview.schedule_preview import schedule
 from sereno.execution_plane.simulate.command import simulate
 from sereno.mailbox.cli.client import Client
 from sereno.mailbox.cli.discovery import discover
@@ -22,6 +24,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this part to the `sereno` command."""
     app.command("simulate")(simulate)
     app.command("explain")(explain)
+    app.add_typer(schedule, name="schedule")
+    app.add_typer(calendar, name="calendar")
     app.add_typer(types, name="types")
 
 

@@ -37,10 +37,9 @@ def expect_json(field: str, value: object) -> str | None:
         text = orjson.dumps(value)
     except TypeError as fault:
         raise ValueError(f"{field}: expected JSON in UTF-8: {fault}") from fault
-    expect(
-        len(text) <= MAX_JSON_BYTES,
-        f"{field}: expected at most {MAX_JSON_BYTES} bytes of JSON, got {len(text)}",
-    )
+    # Text counts as it was written: what JSON escapes in it, such as line ends, is not the worker's.
+    size = len(value.encode()) if isinstance(value, str) else len(text)
+    expect(size <= MAX_JSON_BYTES, f"{field}: expected at most {MAX_JSON_BYTES} bytes, got {size}")
     expect(
         _NUL.search(text) is None,
         f"{field}: expected text without the NUL character, which PostgreSQL cannot keep",

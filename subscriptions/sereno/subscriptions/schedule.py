@@ -1,24 +1,34 @@
-"""When a time source fires: one instant, or one every so often."""
+"""When a time source fires: one instant, one every so often, or by a rule, a cron line or iCalendar text."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import islice, pairwise
+from zoneinfo import ZoneInfo
 
 from sereno.subscriptions.models.source import TimeSource
+from sereno.subscriptions.recurrence.declared import declared_series
+from sereno.subscriptions.recurrence.local_time import Policy
+from sereno.subscriptions.recurrence.recurring import Recurring, of_calendar, of_cron, of_series
+from sereno.subscriptions.recurrence.refusal import Refused
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = datetime(9999, 12, 31, tzinfo=UTC)
+MOST_OFTEN = timedelta(minutes=1)
+LOOKED_AT = 1_000
+_MOMENT = timedelta(microseconds=1)
 
 
 def first_after(source: TimeSource, after: datetime) -> datetime | None:
     """The first instant (UTC) strictly later than `after`, or None when there is none.
 
-    An interval counts in real time from its `start`, which is itself an instant; without one, from 1970-01-01T00:00:00Z.
-    ValueError for a kind of rule that is not expanded here.
+    An interval counts in real time from its `start`, which is itself an instant; without one, from
+    1970-01-01T00:00:00Z. Refused (a ValueError) when the rule cannot be read or expanded exactly.
     """
     if source.at is not None:
         return source.at if source.at > after else None
     if source.every is None:
-        raise ValueError("expected a one-shot (at) or an interval (every)")
+        return next(recurring(source).since(after + _MOMENT), None)
     start = source.start or EPOCH
     if after < start:
         return start
@@ -33,10 +43,20 @@ def _within(start: datetime, every: timedelta, steps: int) -> datetime | None:
 
 def instants(source: TimeSource, after: datetime, before: datetime) -> Iterator[datetime]:
     """The instants later than `after` and earlier than `before`, in order; both ends are exclusive."""
+    if source.at is None and source.every is None:
+        yield from _recurring_between(source, after, before)
+        return
     instant = first_after(source, after)
     while instant is not None and instant < before:
         yield instant
         instant = first_after(source, instant)
+
+
+def _recurring_between(source: TimeSource, after: datetime, before: datetime) -> Iterator[datetime]:
+    for instant in recurring(source).since(after + _MOMENT):
+        if instant >= before:
+            return
+        yield instant
 
 
 def last_before(source: TimeSource, before: datetime) -> datetime | None:
@@ -44,9 +64,51 @@ def last_before(source: TimeSource, before: datetime) -> datetime | None:
     if source.at is not None:
         return source.at if source.at < before else None
     if source.every is None:
-        raise ValueError("expected a one-shot (at) or an interval (every)")
+        return recurring(source).last_before(before)
     start = source.start or EPOCH
     if before <= start:
         return None
     steps = -(-(before - start) // source.every) - 1
     return start + source.every * steps
+
+
+@lru_cache(maxsize=4096)
+def recurring(source: TimeSource) -> Recurring:
+    """The compiled rule, cron line or calendar text of a time source; Refused says why there is none."""
+    zone = ZoneInfo(source.zone) if source.zone is not None else None
+    policy = Policy(source.gap or "shift", source.overlap or "first")
+    if source.cron is not None and zone is not None:
+        return of_cron(source.cron, zone)
+    if source.ics is not None:
+        return of_calendar(source.ics, zone, policy)
+    if source.rrule is None or source.dtstart is None:
+        raise Refused("bad_input", "expected one of at, every, rrule with dtstart, cron with zone, ics")
+    series = declared_series(
+        source.dtstart,
+        zone,
+        rules=(source.rrule,),
+        rdates=source.rdates,
+        exdates=source.exdates,
+        policy=policy,
+    )
+    return of_series(series)
+
+
+def objection(source: TimeSource, now: datetime) -> Refused | None:
+    """Why a subscription may not have this source: it never fires after `now`, or more than once a minute.
+
+    How often it fires is judged by its first 1,000 instants after `now`.
+    """
+    try:
+        found = list(islice(instants(source, now, LAST), LOOKED_AT))
+    except Refused as refused:
+        return refused
+    if not found:
+        return Refused(
+            "never_fires", "the schedule does not fire any more: expected a time that is still to come"
+        )
+    if any(later - earlier < MOST_OFTEN for earlier, later in pairwise(found)):
+        return Refused(
+            "bad_rule", "the schedule fires more than once a minute: expected a minute between two times"
+        )
+    return None

@@ -76,6 +76,17 @@ def test_serve_without_its_settings(tmp_path: Path) -> None:
     assert "SERENO_SIGNING_KEY_FILE" in refused_by_serve(2, "control", tmp_path)
 
 
+@pytest.mark.parametrize("text", [None, "{"])
+def test_a_configuration_that_cannot_be_read(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "config.json"
+    if text is not None:
+        file.write_text(text)
+    for words in (("up",), ("doctor",), ("serve", "control")):
+        sentence = refused(2, *words, data=tmp_path / "data", SERENO_CONFIG=str(file))
+        assert f"{file} cannot be read: " in sentence
+    assert "cannot be read: " in refused(2, "serve", "control", "--config", str(file), data=tmp_path / "data")
+
+
 def refused_by_serve(code: int, process: str, data: Path) -> str:
     answer = sereno("serve", process, data=data)
     assert answer.returncode == code, answer.stderr

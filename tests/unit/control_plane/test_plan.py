@@ -1,6 +1,7 @@
 """The plan of an apply: every step, or everything that stands against it."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from sereno.control_plane.catalog.item import Address, Item
@@ -150,3 +151,32 @@ def test_a_revival_counts_as_creation() -> None:
     known = Known({WATCH: gone}, frozenset({TRIAGE, ZENDESK}))
     steps = planned(subscription(), known, Intent("user:marta", T0, "back", revive=True))
     assert summary(steps) == [("refund-watch", "created")]
+
+
+def at(instant: datetime) -> str:
+    return f"""\
+apiVersion: sereno/v1
+kind: Subscription
+metadata: {{name: refund-watch}}
+spec:
+  owner: user:marta
+  agent: agent:triage
+  instruction: Wake up.
+  source: {{time: {{at: "{instant:%Y-%m-%dT%H:%M:%SZ}"}}}}
+"""
+
+
+def test_a_time_that_is_over_is_refused_unless_it_has_stood_there_before() -> None:
+    past, future = at(T0 - timedelta(seconds=1)), at(T0 + timedelta(seconds=1))
+    known = Known({}, frozenset({TRIAGE}))
+    refused = planned(past, known)
+    assert isinstance(refused, Faults)
+    [fault] = refused
+    assert fault.path == "documents[0].spec.source.time"
+    assert "never fires" in fault.message
+    assert summary(planned(future, known)) == [("refund-watch", "created")]
+
+    [document] = documents(past)
+    fired = Known({WATCH: item(WATCH, document.canonical())}, frozenset({TRIAGE, WATCH}))
+    assert not isinstance(planned(past, fired), Faults)
+    assert isinstance(planned(at(T0 - timedelta(days=1)), fired), Faults)

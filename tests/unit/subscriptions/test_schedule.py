@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.subscriptions.models import TimeSource
-from sereno.subscriptions.schedule import EPOCH, first_after, instants, last_before
+from sereno.subscriptions.schedule import EPOCH, LAST, first_after, instants, last_before, objection
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -52,11 +52,85 @@ def test_the_end_of_time_ends_an_interval() -> None:
     assert first_after(source(every="3000d"), datetime(9998, 1, 1, tzinfo=UTC)) is None
 
 
-def test_other_rules_are_not_guessed() -> None:
-    rule = source(rrule="FREQ=DAILY", dtstart="2026-12-01T09:00:00", zone="Europe/Madrid")
+CALENDAR = """BEGIN:VCALENDAR
+BEGIN:VEVENT
+UID:standup
+DTSTART;TZID=Europe/Madrid:20261201T090000
+RRULE:FREQ=DAILY
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+@pytest.mark.req(49, 50, 180)
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"rrule": "FREQ=DAILY", "dtstart": "2026-12-01T09:00:00", "zone": "Europe/Madrid"},
+        {"cron": "0 9 * * *", "zone": "Europe/Madrid"},
+        {"ics": CALENDAR},
+    ],
+    ids=lambda rule: next(iter(rule)),
+)
+def test_rules_cron_lines_and_calendars_fire_by_the_clock_of_their_zone(rule: dict[str, str]) -> None:
+    daily = source(**rule)
+    at = datetime(2027, 3, 27, 8, tzinfo=UTC)
+    assert first_after(daily, at - SECOND) == at
+    assert first_after(daily, at) == at + timedelta(hours=23)
+    assert last_before(daily, at) == at - timedelta(days=1)
+    assert last_before(daily, at + SECOND) == at
+    assert list(instants(daily, at, at + timedelta(days=2))) == [
+        at + timedelta(hours=23),
+        at + timedelta(hours=47),
+    ]
+    assert list(instants(daily, at, at + timedelta(hours=23))) == []
+
+
+def test_before_its_first_and_after_its_last_time_a_rule_has_nothing() -> None:
+    rule = source(
+        rrule="FREQ=YEARLY;COUNT=2", dtstart="2024-02-29T09:00", zone="UTC", exdates=["2028-02-29T09:00"]
+    )
+    leap = datetime(2024, 2, 29, 9, tzinfo=UTC)
+    assert first_after(rule, leap) is None
+    assert last_before(rule, leap) is None
+    assert last_before(rule, LAST) == leap
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            {"rrule": "FREQ=DAILY;INTERVAL=0", "dtstart": "2026-12-01T09:00", "zone": "UTC"},
+            "INTERVAL=0: expected",
+        ),
+        ({"cron": "61 * * * *", "zone": "UTC"}, "Bad minute"),
+        ({"ics": "BEGIN:VCALENDAR"}, "is not ended"),
+        ({"ics": CALENDAR.replace(";TZID=Europe/Madrid", "")}, "zone: expected one"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_refused(rule: dict[str, str], said: str) -> None:
     for ask in (first_after, last_before):
-        with pytest.raises(ValueError, match="expected a one-shot"):
-            ask(rule, NOON)
+        with pytest.raises(ValueError, match=said):
+            ask(source(**rule), NOON)
+    refused = objection(source(**rule), NOON)
+    assert refused is not None
+    assert said in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ({"rrule": "FREQ=DAILY;UNTIL=20261130", "dtstart": "2026-11-01T09:00", "zone": "UTC"}, "never_fires"),
+        ({"rrule": "FREQ=SECONDLY;INTERVAL=59", "dtstart": "2026-11-01T09:00", "zone": "UTC"}, "bad_rule"),
+        ({"rrule": "FREQ=DAILY;BYSECOND=0,30", "dtstart": "2026-11-01T09:00", "zone": "UTC"}, "bad_rule"),
+        ({"at": "2026-11-01T09:00:00Z"}, "never_fires"),
+        ({"rrule": "FREQ=MINUTELY", "dtstart": "2026-11-01T09:00", "zone": "UTC"}, None),
+        ({"every": "1m"}, None),
+    ],
+)
+def test_what_a_subscription_may_not_have(rule: dict[str, str], code: str | None) -> None:
+    refused = objection(source(**rule), NOON)
+    assert (refused.code if refused else None) == code
 
 
 moments = st.timedeltas(timedelta(days=3650), timedelta(days=45_000)).map(lambda since: EPOCH + since)

@@ -12,8 +12,10 @@ from sereno.control_plane.catalog.event import RecordedEvent, record
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.reference import address_of, missing
 from sereno.control_plane.catalog.refusal import Refusal, Refusals
+from sereno.subscriptions import schedule
 from sereno.subscriptions.documents import Document
-from sereno.subscriptions.faults import Faults
+from sereno.subscriptions.faults import Fault, Faults
+from sereno.subscriptions.models import SubscriptionSpec
 
 Change = Literal["created", "updated", "unchanged", "deleted"]
 # What refers to others goes before what others refer to.
@@ -69,7 +71,7 @@ def plan(
     wanted = {address_of(document) for document in documents}
     doomed = [item for item in known.prunable if item.address not in wanted]
     existing = (known.live | wanted) - {item.address for item in doomed}
-    faults = Faults.of(missing(documents, existing))
+    faults = Faults.of([*missing(documents, existing), *_over(documents, known, intent.at)])
     if faults:
         return faults
     refusals = list(_in_use(doomed, known, wanted))
@@ -79,6 +81,21 @@ def plan(
     if refusals:
         return Refusals(tuple(refusals))
     return tuple(answer for answer in answers if isinstance(answer, Step))
+
+
+def _over(documents: Sequence[Document], known: Known, now: datetime) -> Iterator[Fault]:
+    """A fault for each new time that never comes; one that has fired since it was declared may stay."""
+    for document in documents:
+        spec = document.spec
+        if not isinstance(spec, SubscriptionSpec) or spec.source.time is None:
+            continue
+        before = known.items.get(address_of(document))
+        if before and before.live and before.spec.get("source") == document.canonical()["source"]:
+            continue
+        if schedule.first_after(spec.source.time, now) is None:
+            yield document.fault(
+                "spec.source.time", f"never fires: expected a time later than {now:%Y-%m-%dT%H:%M:%SZ}"
+            )
 
 
 def _in_use(doomed: Sequence[Item], known: Known, wanted: set[Address]) -> Iterator[Refusal]:

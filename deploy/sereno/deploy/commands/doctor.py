@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command("doctor")
     def doctor(data: Data = None, json: Json = False) -> None:
-        """Show the settings in force and where they come from, and check what runs; exit 1 when something is wrong."""
+        """Show the settings in force and where they come from, and check what runs; exit 1 when something is wrong, 4 when nothing runs."""
         # The database libraries take a second to load, which other commands need not wait for.
         from sereno.deploy.doctor import examine  # noqa: PLC0415
 

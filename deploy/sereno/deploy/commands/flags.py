@@ -1,5 +1,6 @@
 """Flags that several commands share."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +30,11 @@ def options(**flags: Any) -> Options:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
         raise StartError(f"setting {name} (SERENO_{name.upper()}): {fault['msg']}", Exit.BAD_INPUT) from error
-    except OSError as fault:
-        raise StartError(
-            f"the file named by SERENO_CONFIG cannot be read: {fault}", Exit.BAD_INPUT
-        ) from fault
+    except (OSError, ValueError) as fault:
+        raise unreadable_configuration(fault) from fault
+
+
+def unreadable_configuration(fault: Exception) -> StartError:
+    """The file that `SERENO_CONFIG` names is missing, closed, or neither JSON nor TOML."""
+    why = fault.strerror if isinstance(fault, OSError) else fault
+    return StartError(f"{os.environ['SERENO_CONFIG']} cannot be read: {why}", Exit.BAD_INPUT)

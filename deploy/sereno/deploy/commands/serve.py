@@ -15,6 +15,7 @@ import uvloop
 from pydantic import ValidationError
 
 from sereno.deploy.child import GO
+from sereno.deploy.commands.flags import unreadable_configuration
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine import telemetry
@@ -103,7 +104,7 @@ def _settings(config: Path | None) -> Settings:
         name = ".".join(str(part) for part in fault["loc"])
         raise StartError(f"setting {name}: {fault['msg']}", Exit.BAD_INPUT) from error
     except (OSError, ValueError) as fault:
-        raise StartError(f"{config} cannot be read: {fault}", Exit.BAD_INPUT) from fault
+        raise unreadable_configuration(fault) from fault
 
 
 async def _until_told(run: Run, settings: Settings) -> None:

@@ -77,7 +77,7 @@ class OfLease(_Control):
     """A holder finishes, gives back or keeps its lease."""
 
     do: Literal["ack", "fail", "renew"]
-    lease: Annotated[str, Field(pattern=r"^L[1-9][0-9]*$")]
+    lease: Annotated[str, Field(pattern=r"^L[1-9][0-9]{0,17}$")]
     usage: dict[str, Any] | None = None
     reason: str = "failed"
     retry_after: Duration | None = None

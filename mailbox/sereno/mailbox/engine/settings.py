@@ -1,6 +1,7 @@
 """Configuration of a process: flags over `SERENO_…` environment over the file named by `SERENO_CONFIG`."""
 
 import os
+from errno import ENOENT
 from pathlib import Path
 from typing import ClassVar
 
@@ -78,5 +79,7 @@ def _file_source(settings_cls: type[BaseSettings]) -> Sources:
     path = os.environ.get("SERENO_CONFIG")
     if not path:
         return ()
+    if not Path(path).is_file():  # the sources would take a file that is missing for one that is empty
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), path)
     kind = TomlConfigSettingsSource if path.endswith(".toml") else JsonConfigSettingsSource
     return (kind(settings_cls, Path(path)),)

@@ -228,6 +228,7 @@ def test_a_chain_through_three_agents_back_to_the_first_is_refused(bench: Bench)
         ({"at": at("12:00:01"), "do": "resume", "subscription": "watch"}, "line 2: cannot resume"),
         ({"at": at("12:00:01"), "do": "claim", "agent": "triage", "max": 0}, "line 2: max: "),
         ({"at": at("12:00:01"), "do": "ack", "lease": "7"}, "line 2: lease: "),
+        ({"at": at("12:00:01"), "do": "ack", "lease": "L" + "9" * 5000}, "line 2: lease: "),
         (
             {
                 "at": at("12:00:01"),
@@ -254,3 +255,13 @@ def test_faulty_subscriptions_are_refused_with_every_fault(bench: Bench) -> None
     assert refused.value.exit_code == 2
     assert "documents[0].spec.owner" in refused.value.message
     assert "documents[1].spec.agent" in refused.value.message
+
+
+def test_an_end_before_the_beginning_is_refused(bench: Bench) -> None:
+    with pytest.raises(CommandError, match="--to: expected an instant not earlier than 2027-01-01T00:00:00Z"):
+        bench.simulate([], flags=("--from=2027-01-01T00:00:00Z", "--to=2026-01-01T00:00:00Z"))
+
+
+def test_it_may_begin_with_the_calendar(bench: Bench) -> None:
+    clock = declaration(source={"time": {"every": "4h"}})
+    assert bench.simulate([], clock, flags=("--from=0001-01-01T00:00:00Z", "--to=0001-01-02T00:00:00Z")) == []

@@ -1,0 +1,1 @@
+"""The previews of schedules and calendars: what they mean, with no server."""

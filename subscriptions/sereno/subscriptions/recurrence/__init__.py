@@ -1,0 +1,1 @@
+"""When something recurs: rules, iCalendar text and cron lines, as instants in order."""

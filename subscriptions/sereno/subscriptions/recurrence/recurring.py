@@ -1,0 +1,72 @@
+"""What recurs, compiled once: the instants of a series or of a cron line, from any moment on and before any moment."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from sereno.subscriptions.recurrence.calendar_series import by_uid, read_series
+from sereno.subscriptions.recurrence.calendar_text import parse_calendar
+from sereno.subscriptions.recurrence.cron import check_cron, cron_instants
+from sereno.subscriptions.recurrence.local_time import Policy, anchor
+from sereno.subscriptions.recurrence.refusal import Refused
+from sereno.subscriptions.recurrence.series import BEGINNING, Series, occurrences
+
+_FIRST_LOOK = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Recurring:
+    """`since(moment)` gives the ascending instants (UTC) not before a moment; nothing lies before `beginning`."""
+
+    since: Callable[[datetime], Iterator[datetime]]
+    beginning: datetime
+
+    def last_before(self, before: datetime) -> datetime | None:
+        """The last instant strictly earlier than a moment, found by looking back further and further."""
+        back = _FIRST_LOOK
+        while True:
+            reaches_back = before - BEGINNING > back and before - back > self.beginning
+            begin = before - back if reaches_back else self.beginning
+            last = None
+            for instant in self.since(begin):
+                if instant >= before:
+                    break
+                last = instant
+            if last is not None or not reaches_back:
+                return last
+            back *= 4
+
+
+def of_series(series: Series) -> Recurring:
+    """The instants of a series; Refused when it has local times and no zone."""
+    if series.start.floating:
+        raise Refused("bad_input", "zone: expected one, because the times of this schedule name none")
+    return Recurring(
+        lambda moment: (each.instant for each in occurrences(series, moment)), _beginning(series)
+    )
+
+
+def _beginning(series: Series) -> datetime:
+    """Before the start of a series there may be occurrences that were added or moved there."""
+    if series.added or series.overrides:
+        return BEGINNING
+    try:
+        return anchor(series.start.local, series.start.zone)
+    except OverflowError:
+        return BEGINNING
+
+
+def of_calendar(text: str, zone: tzinfo | None, policy: Policy) -> Recurring:
+    """The instants of the one series that iCalendar text holds."""
+    calendar = parse_calendar(text)
+    found = by_uid(calendar)
+    if len(found) != 1:
+        raise Refused("bad_input", f"ics: expected one series, not {len(found)}")
+    uid, entries = found[0]
+    return of_series(read_series(uid, entries, calendar, zone, policy).series)
+
+
+def of_cron(line: str, zone: tzinfo) -> Recurring:
+    """The instants of a cron line; those before 1970 are of no concern."""
+    check_cron(line)
+    return Recurring(lambda moment: cron_instants(line, zone, moment), datetime(1970, 1, 1, tzinfo=UTC))
