@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sereno.mailbox.message import SubscriptionRef
@@ -44,6 +44,29 @@ class ReleaseItem:
     token: int
     reason: str
     retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParkItem:
+    """Set the work aside until a person or another message answers; the lease ends, the clocks stand still."""
+
+    token: int
+    waiting_for: Literal["approval", "question", "dependency"]
+    question: str | None = None
+    options: Sequence[str] = ()
+    deadline: datetime | None = None
+    remind_after_seconds: float | None = None
+    dependency: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmitItem:
+    """An event of the agent itself; who, where and because of what are set by the platform."""
+
+    token: int
+    type: str
+    data: object = None
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,7 @@ async def test_a_lost_lease_ends_the_whole_process_group(
         f"os.rename({str(pids)!r} + '.new', {str(pids)!r})\n"
         "time.sleep(600)\n"
     )
-    worker = await sereno.start("work", "triage", "--exec", python(code), "--max", "1", "--lease", "1")
+    worker = await sereno.start("work", "triage", "--exec", python(code), "--max", "1", "--lease", "1s")
     await until(pids.exists)
     async with pool.acquire() as conn:
         await standing.withdraw(conn, "acme", "refund-watch")
@@ -186,7 +186,7 @@ async def test_work_of_a_killed_process_is_claimed_again(
     await put(pool)
     pids = tmp_path / "pids"
     code = f"import os,time; open({str(pids)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    doomed = await sereno.start("work", "triage", "--exec", python(code), "--lease", "2")
+    doomed = await sereno.start("work", "triage", "--exec", python(code), "--lease", "2s")
     await until(lambda: pids.exists() and pids.read_text() != "")
     doomed.send_signal(signal.SIGKILL)
     await until(lambda: not alive(doomed.pid))

@@ -2,15 +2,17 @@
 
 import asyncio
 import time
+from datetime import timedelta
 
 import pytest
 
 from sereno.mailbox import standing
+from sereno.mailbox.client import MailboxRefusedError, MailboxUnansweredError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
-from sereno.mailbox.worker import Delivery, Reject, Release, Worker, WorkerRefusedError, WorkerUnansweredError
+from sereno.mailbox.worker import Delivery, Reject, Release, Worker
 from tests.mailbox_messages import message
 from tests.waiting import until
 
@@ -115,7 +117,7 @@ def _blocking_worker(url: str) -> float:
         worker = Worker(url, "worker-token", once=True)
         together = asyncio.Barrier(3)
 
-        @worker.agent("triage", concurrency=3, lease_seconds=1.5)
+        @worker.agent("triage", concurrency=3, lease=timedelta(seconds=1.5))
         async def handle(_delivery: Delivery) -> object:
             await together.wait()
             time.sleep(1.0)  # noqa: ASYNC251 - the point of the test
@@ -132,7 +134,7 @@ async def test_a_lost_lease_cancels_the_handler(pool: AnyPool, url: str) -> None
     worker = Worker(url, "worker-token")
     started, cancelled = asyncio.Event(), asyncio.Event()
 
-    @worker.agent("triage", lease_seconds=1)
+    @worker.agent("triage", lease=timedelta(seconds=1))
     async def handle(_delivery: Delivery) -> object:
         started.set()
         try:
@@ -157,7 +159,7 @@ async def test_a_drain_finishes_what_runs_and_releases_the_rest_after_the_grace(
     pool: AnyPool, url: str
 ) -> None:
     await put(pool, 2)
-    worker = Worker(url, "worker-token", grace_seconds=0.5)
+    worker = Worker(url, "worker-token", grace=timedelta(seconds=0.5))
     handled: list[int] = []
     both, go_on = asyncio.Barrier(3), asyncio.Event()
 
@@ -215,14 +217,14 @@ async def test_work_of_a_vanished_holder_is_claimed_again_within_a_quarter_more_
 async def test_a_wrong_token_ends_the_worker(url: str) -> None:
     worker = Worker(url, "nobody")
     worker.agent("triage")(_idle)
-    with pytest.raises(WorkerRefusedError, match="expected a valid token"):
+    with pytest.raises(MailboxRefusedError, match="expected a valid token"):
         await worker.run(handle_signals=False)
 
 
 async def test_one_round_without_an_answer_says_so() -> None:
     worker = Worker("http://127.0.0.1:9", None, once=True)
     worker.agent("triage")(_idle)
-    with pytest.raises(WorkerUnansweredError, match="does not answer"):
+    with pytest.raises(MailboxUnansweredError, match="does not answer"):
         await worker.run(handle_signals=False)
 
 
