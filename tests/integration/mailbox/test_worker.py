@@ -14,6 +14,7 @@ from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.worker import Delivery, Reject, Release, Worker
 from tests.mailbox_messages import message
+from tests.mailbox_reading import events, outcomes, still_open
 from tests.waiting import until
 
 
@@ -23,8 +24,7 @@ async def put(pool: AnyPool, count: int = 1, **fields: object) -> None:
 
 
 async def closed(pool: AnyPool) -> list[tuple[str, str | None]]:
-    rows = await pool.fetch("select state, reason from mailbox.closed order by closed_at")
-    return [(row["state"], row["reason"]) for row in rows]
+    return [(state, reason) for state, reason, _ in await outcomes(pool)]
 
 
 async def test_a_returned_value_is_the_result(pool: AnyPool, url: str) -> None:
@@ -44,8 +44,7 @@ async def test_a_returned_value_is_the_result(pool: AnyPool, url: str) -> None:
     await worker.run(handle_signals=False)
     assert await closed(pool) == [("acked", None)] * 5
     assert most == 2
-    datas = await pool.fetch("select data from mailbox.event where kind = 'acked'")
-    assert [row["data"]["usage"] for row in datas] == [{"tokens": 3}] * 5
+    assert [event["data"]["usage"] for event in await events(pool, "acked")] == [{"tokens": 3}] * 5
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,8 @@ async def test_what_a_handler_raises_gives_the_message_back(
         raise raised
 
     await worker.run(handle_signals=False)
-    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    [released] = await events(pool, "released")
+    data = released["data"]
     assert event.items() <= data.items()
 
 
@@ -91,7 +91,8 @@ async def test_an_oversize_result_is_a_failure_that_says_so(pool: AnyPool, url: 
         return "x" * 70_000
 
     await worker.run(handle_signals=False)
-    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    [released] = await events(pool, "released")
+    data = released["data"]
     assert data["reason"].startswith("result refused: body.items.0.result")
 
 
@@ -103,10 +104,9 @@ async def test_leases_are_renewed_while_handlers_run_even_when_one_blocks_the_lo
     ended = await asyncio.to_thread(_blocking_worker, url)
     assert ended >= 3.0
     assert await closed(pool) == [("acked", None)] * 3
-    renewed = await pool.fetchval("select count(*) from mailbox.event where kind = 'renewed'")
-    beats = await pool.fetchval("select count(distinct at) from mailbox.event where kind = 'renewed'")
-    assert renewed >= 6
-    assert beats < renewed
+    renewed = [event["at"] for event in await events(pool, "renewed")]
+    assert len(renewed) >= 6
+    assert len(set(renewed)) < len(renewed)
 
 
 def _blocking_worker(url: str) -> float:
@@ -177,7 +177,8 @@ async def test_a_drain_finishes_what_runs_and_releases_the_rest_after_the_grace(
     go_on.set()
     await working
     assert await closed(pool) == [("acked", None)]
-    data = await pool.fetchval("select data from mailbox.event where kind = 'released'")
+    [released] = await events(pool, "released")
+    data = released["data"]
     assert data["reason"] == "shutdown"
 
 
@@ -194,8 +195,7 @@ async def test_nothing_is_claimed_once_the_drain_began(pool: AnyPool, url: str, 
     worker.stop()
     await put(pool, 3)
     await working
-    rows = await pool.fetch("select state, attempts from mailbox.work")
-    assert [tuple(row) for row in rows] == [("ready", 0)] * 3
+    assert await still_open(pool) == [("ready", 0)] * 3
 
 
 @pytest.mark.req(25, 151)
@@ -208,10 +208,8 @@ async def test_work_of_a_vanished_holder_is_claimed_again_within_a_quarter_more_
     [again] = await mailbox.claim("acme", "triage", wait_seconds=10, incarnation="w2")
     reaping.cancel()
     assert again.attempts == 2
-    took = await pool.fetchval(
-        "select extract(epoch from max(at) - min(at)) from mailbox.event where kind = 'claimed'"
-    )
-    assert 2.0 <= took <= 2.5
+    first, second = [event["at"] for event in await events(pool, "claimed")]
+    assert 2.0 <= (second - first).total_seconds() <= 2.5
 
 
 async def test_a_wrong_token_ends_the_worker(url: str) -> None:

@@ -20,6 +20,7 @@ from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.worker import Delivery, LeaseLostError, Release
 from sereno.mailbox.worker.heartbeat import Heartbeat
 from tests.mailbox_messages import message
+from tests.mailbox_reading import events, outcomes, still_open
 from tests.waiting import until
 
 SECOND = timedelta(seconds=1)
@@ -38,25 +39,6 @@ async def reaping(pool: AnyPool) -> AsyncIterator[None]:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
-
-
-@pytest.fixture
-async def api(url: str) -> AsyncIterator[httpx.AsyncClient]:
-    headers = {"Authorization": "Bearer worker-token"}
-    async with httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=30) as api:
-        yield api
-
-
-async def outcomes(pool: AnyPool) -> list[tuple[str, int]]:
-    rows = await pool.fetch("select state, attempts from mailbox.closed order by closed_at")
-    return [(row["state"], row["attempts"]) for row in rows]
-
-
-async def events(api: httpx.AsyncClient) -> list[dict[str, Any]]:
-    """The history of all messages of the mailbox."""
-    listed = (await api.get("/v1/mailboxes/triage/messages?limit=1000")).json()["messages"]
-    shown = [(await api.get(f"/v1/messages/{row['id']}")).json() for row in listed]
-    return [event for one in shown for event in one["history"]]
 
 
 class Deaf(Heartbeat):
@@ -107,7 +89,7 @@ async def test_q01_a_worker_that_nobody_hears_takes_its_lease_for_lost_and_stops
 
 
 async def test_q05_who_finishes_second_gets_a_typed_loss_and_changes_nothing(
-    pool: AnyPool, url: str, mailbox: Mailbox, api: httpx.AsyncClient, reaping: None
+    pool: AnyPool, url: str, mailbox: Mailbox, reaping: None
 ) -> None:
     await put(pool)
     worker = Worker(url, "worker-token", max_messages=1)
@@ -128,8 +110,8 @@ async def test_q05_who_finishes_second_gets_a_typed_loss_and_changes_nothing(
 
     await worker.run(handle_signals=False)
     assert [loss.status for loss in losses] == [Status.STALE]
-    assert await outcomes(pool) == [("acked", 2)]
-    acked = [event for event in await events(api) if event["kind"] == "acked"]
+    assert await outcomes(pool) == [("acked", None, 2)]
+    acked = await events(pool, "acked")
     assert [event["data"]["result"] for event in acked] == ["by the other"]
 
 
@@ -153,7 +135,7 @@ async def test_q07_a_withdrawn_message_stops_its_handler(pool: AnyPool, url: str
         await standing.withdraw(conn, "acme", "refund-watch")
     await asyncio.wait_for(stopped.wait(), 5)
     await working
-    assert [state for state, _ in await outcomes(pool)] == ["dead"]
+    assert [state for state, _, _ in await outcomes(pool)] == ["dead"]
 
 
 async def test_q11_a_draining_process_claims_nothing_while_its_successor_works(
@@ -186,7 +168,7 @@ async def test_q11_a_draining_process_claims_nothing_while_its_successor_works(
     new.stop()
     await working
     assert by == ["old", "new", "new", "new"]
-    assert await outcomes(pool) == [("acked", 1)] * 4
+    assert await outcomes(pool) == [("acked", None, 1)] * 4
 
 
 @pytest.mark.parametrize("prefetch", [0, 8])
@@ -206,13 +188,12 @@ async def test_q13_one_bad_item_of_a_batch_concerns_no_other(pool: AnyPool, url:
 
     worker.agent("triage", concurrency=6 if prefetch == 0 else 1, prefetch=prefetch)(handle)
     await worker.run(handle_signals=False)
-    assert await outcomes(pool) == [("acked", 1)] * 4
-    rows = await pool.fetch("select state, attempts from mailbox.work")
-    assert [tuple(row) for row in rows] == [("ready", 1)] * 2
+    assert await outcomes(pool) == [("acked", None, 1)] * 4
+    assert await still_open(pool) == [("ready", 1)] * 2
 
 
 async def test_q13_what_has_not_started_is_released_at_once_and_costs_no_attempt(
-    pool: AnyPool, url: str, api: httpx.AsyncClient
+    pool: AnyPool, url: str
 ) -> None:
     await put(pool, 4)
     worker = Worker(url, "worker-token")
@@ -228,18 +209,14 @@ async def test_q13_what_has_not_started_is_released_at_once_and_costs_no_attempt
     worker.stop()
 
     async def given_back() -> bool:
-        return bool(
-            await pool.fetchval(
-                "select count(*) = 3 from mailbox.work where state = 'ready' and attempts = 0"
-            )
-        )
+        return [one for one in await still_open(pool) if one == ("ready", 0)] == [("ready", 0)] * 3
 
     await until(given_back)
     finish.set()
     await working
-    reasons = [event["data"]["reason"] for event in await events(api) if event["kind"] == "released"]
+    reasons = [event["data"]["reason"] for event in await events(pool, "released")]
     assert reasons == ["not_started"] * 3
-    assert await outcomes(pool) == [("acked", 1)]
+    assert await outcomes(pool) == [("acked", None, 1)]
 
 
 async def test_q15_an_orphan_is_reclaimed_though_its_successor_has_the_same_name(
@@ -264,7 +241,7 @@ async def test_q15_an_orphan_is_reclaimed_though_its_successor_has_the_same_name
 
     await worker.run(handle_signals=False)
     assert waited[0] < 2 * 1.25 + 1
-    assert sorted(await outcomes(pool)) == [("acked", 1), ("acked", 2)]
+    assert sorted(await outcomes(pool)) == [("acked", None, 1), ("acked", None, 2)]
 
 
 async def test_q17_work_that_takes_many_leases_runs_once(pool: AnyPool, url: str, reaping: None) -> None:
@@ -280,12 +257,10 @@ async def test_q17_work_that_takes_many_leases_runs_once(pool: AnyPool, url: str
         await asyncio.sleep(3.5)
 
     await worker.run(handle_signals=False)
-    assert (runs, await outcomes(pool)) == (1, [("acked", 1)])
+    assert (runs, await outcomes(pool)) == (1, [("acked", None, 1)])
 
 
-async def test_q25_a_shutdown_does_not_overwrite_a_success(
-    pool: AnyPool, url: str, mailbox: Mailbox, api: httpx.AsyncClient
-) -> None:
+async def test_q25_a_shutdown_does_not_overwrite_a_success(pool: AnyPool, url: str, mailbox: Mailbox) -> None:
     await put(pool)
     worker = Worker(url, "worker-token", grace=timedelta(0))
     acked = asyncio.Event()
@@ -304,8 +279,8 @@ async def test_q25_a_shutdown_does_not_overwrite_a_success(
     await working
     [late] = await mailbox.release([ReleaseItem(tokens[0], "shutdown")])
     assert (late.status, late.state) == (Status.STALE, "acked")
-    assert await outcomes(pool) == [("acked", 1)]
-    assert [event["kind"] for event in await events(api)] == ["claimed", "acked", "refused"]
+    assert await outcomes(pool) == [("acked", None, 1)]
+    assert [event["kind"] for event in await events(pool)] == ["claimed", "acked", "refused"]
 
 
 @pytest.mark.req(181)
@@ -331,7 +306,7 @@ async def test_q27_a_handler_that_blocks_the_loop_for_two_leases_keeps_its_lease
         return rounds
 
     assert await asyncio.to_thread(compute) > 0
-    assert await outcomes(pool) == [("acked", 1)]
+    assert await outcomes(pool) == [("acked", None, 1)]
 
 
 @pytest.mark.parametrize(
@@ -368,12 +343,10 @@ async def test_q43_prefetched_messages_keep_their_leases_and_their_order(
     await worker.run(handle_signals=False)
     assert handled == sorted(handled)
     assert [attempts for _, attempts in handled] == [1] * 5
-    assert await outcomes(pool) == [("acked", 1)] * 5
+    assert await outcomes(pool) == [("acked", None, 1)] * 5
 
 
-async def test_q43_a_prefetched_message_whose_lease_is_lost_is_not_started(
-    pool: AnyPool, url: str, api: httpx.AsyncClient
-) -> None:
+async def test_q43_a_prefetched_message_whose_lease_is_lost_is_not_started(pool: AnyPool, url: str) -> None:
     await put(pool)
     await put(pool, 2, subscription=OTHER)
     worker = Worker(url, "worker-token", max_messages=3)
@@ -392,7 +365,7 @@ async def test_q43_a_prefetched_message_whose_lease_is_lost_is_not_started(
         await standing.withdraw(conn, "acme", OTHER.name)
 
     async def told() -> bool:
-        return bool(await pool.fetchval("select count(*) = 2 from mailbox.closed where state = 'dead'"))
+        return len(await outcomes(pool)) == 2
 
     await until(told)
     go_on.set()
