@@ -49,6 +49,11 @@ class Holding:
         if self._work is not None:
             self._work.cancel()
 
+    def over(self, answer: Answer) -> None:
+        """The lease has ended without us."""
+        self._heartbeat.drop(self.token)
+        self._lose(answer.status, answer.state)
+
     def runs(self, work: "asyncio.Future[object]") -> None:
         """Cancel `work` when the lease is lost."""
         self._work = work

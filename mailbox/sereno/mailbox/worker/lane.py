@@ -13,6 +13,7 @@ from sereno.mailbox.lease_items import AckItem, ParkItem, ReleaseItem
 from sereno.mailbox.worker.delivery import Accepted, Delivery, Park, Release, Result
 from sereno.mailbox.worker.heartbeat import Heartbeat
 from sereno.mailbox.worker.holding import MAX_REASON, End, Holding
+from sereno.mailbox.worker.watch import Watch
 
 MAX_CONCURRENCY = 1000
 MAX_PREFETCH = 1000
@@ -63,12 +64,19 @@ class Lane:
     """Runs at most `concurrency` handlers, and holds at most `prefetch` more messages whose leases it keeps."""
 
     def __init__(
-        self, settings: LaneSettings, handler: Handler, client: MailboxClient, heartbeat: Heartbeat
+        self,
+        settings: LaneSettings,
+        handler: Handler,
+        client: MailboxClient,
+        *,
+        heartbeat: Heartbeat,
+        watch: Watch,
     ) -> None:
         self.settings = settings
         self._handler = handler
         self._client = client
         self._heartbeat = heartbeat
+        self._watch = watch
         self._waiting: deque[Delivery] = deque()
         self._running: set[asyncio.Task[None]] = set()
 
@@ -120,7 +128,7 @@ class Lane:
         work = asyncio.ensure_future(self._work(delivery))
         holding.runs(work)
         try:
-            end = await _end(work, holding)
+            end = await self._end(work, holding)
         except asyncio.CancelledError:
             await self._cancelled(delivery, work)
             return
@@ -128,6 +136,26 @@ class Lane:
             self._log_loss(delivery)
         else:
             await holding.close(end)
+
+    async def _end(self, work: "asyncio.Future[object]", holding: Holding) -> End:
+        try:
+            return await _end(work, holding.token)
+        except Accepted as accepted:
+            return await self._ended_elsewhere(holding, accepted)
+
+    async def _ended_elsewhere(self, holding: Holding, accepted: Accepted) -> End:
+        """Keep the lease until somebody who has its token ends it, or its deadline does; a drain leaves it to them."""
+        if accepted.progress is not None:
+            holding.report(accepted.progress)
+        self._watch.keep(holding.token, holding.over)
+        try:
+            await holding.lost.wait()
+        except asyncio.CancelledError:
+            holding.leave()
+            raise
+        finally:
+            self._watch.drop(holding.token)
+        return ReleaseItem(holding.token, "ended elsewhere")
 
     async def _work(self, delivery: Delivery) -> object:
         # In a coroutine of its own: a handler that raises before it awaits fails like any other.
@@ -176,9 +204,8 @@ class Lane:
             await asyncio.wait(late)
 
 
-async def _end(work: "asyncio.Future[object]", holding: Holding) -> End:
-    """With what the lease ends."""
-    token = holding.token
+async def _end(work: "asyncio.Future[object]", token: int) -> End:
+    """With what the lease ends. Raises `Accepted` when somebody else will end it."""
     try:
         return _acknowledgement(token, await work)
     except Release as release:
@@ -189,23 +216,11 @@ async def _end(work: "asyncio.Future[object]", holding: Holding) -> End:
         return ParkItem(
             token, park.waiting_for, park.question, park.options, park.deadline, remind, park.dependency
         )
-    except Accepted as accepted:
-        return await _ended_elsewhere(holding, accepted)
+    except Accepted:
+        raise
     except Exception as fault:  # noqa: BLE001 - whatever a handler raises is its failure, not the worker's
         _log.warning("handler_failed", token=token, error=type(fault).__name__)
         return ReleaseItem(token, f"failed: {type(fault).__name__}"[:MAX_REASON])
-
-
-async def _ended_elsewhere(holding: Holding, accepted: Accepted) -> End:
-    """Keep the lease until somebody who has its token ends it, or its deadline does; a drain leaves it to them."""
-    if accepted.progress is not None:
-        holding.report(accepted.progress)
-    try:
-        await holding.lost.wait()
-    except asyncio.CancelledError:
-        holding.leave()
-        raise
-    return ReleaseItem(holding.token, "ended elsewhere")
 
 
 def _acknowledgement(token: int, result: object) -> AckItem:

@@ -14,6 +14,7 @@ from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.worker.heartbeat import Heartbeat
 from sereno.mailbox.worker.holding import RETRY_SECONDS
 from sereno.mailbox.worker.lane import Handler, Lane, LaneSettings, expect_handler
+from sereno.mailbox.worker.watch import Watch
 
 CLAIM_WAIT = timedelta(seconds=2)
 GRACE = timedelta(seconds=30)
@@ -42,6 +43,7 @@ class Worker:
     ) -> None:
         self._client = MailboxClient(url, token, tenant=tenant)
         self._heartbeat = Heartbeat(url, token)
+        self._watch = Watch(self._client)
         self._grace = grace
         self._left = max_messages
         self._once = once
@@ -72,7 +74,8 @@ class Worker:
         expect_handler(handler)
         if any(lane.settings.agent == settings.agent for lane in self._lanes):
             raise ValueError(f"agent: {settings.agent} has a handler already")
-        self._lanes.append(Lane(settings, handler, self._client, self._heartbeat))
+        lane = Lane(settings, handler, self._client, heartbeat=self._heartbeat, watch=self._watch)
+        self._lanes.append(lane)
 
     def stop(self) -> None:
         """Begin to drain."""
@@ -85,6 +88,7 @@ class Worker:
         `MailboxUnansweredError`.
         """
         self._heartbeat.start()
+        watching = asyncio.create_task(self._watch.run())
         try:
             with self._signals() if handle_signals else contextlib.nullcontext():
                 async with asyncio.TaskGroup() as group:
@@ -93,6 +97,7 @@ class Worker:
         except* MailboxError as failed:
             raise failed.exceptions[0] from None
         finally:
+            watching.cancel()
             await asyncio.to_thread(self._heartbeat.close)
             await self._client.close()
 
