@@ -1,7 +1,8 @@
 """`sereno mailbox dead|redrive`: end or revive many messages by a person's decision, counted before it is done."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -26,8 +27,8 @@ from sereno.mailbox.commands.options import (
     mailbox_path,
 )
 
-STEP = 500
-"""Messages in one request: each is one transaction, so what is done stays done when the command is stopped."""
+EVERY_SECONDS = 0.5
+BULK_SECONDS = 3600.0
 
 Ids = Annotated[list[str] | None, typer.Option("--id", help="This message; may be given again.")]
 Everything = Annotated[bool, typer.Option("--all", help="Every one of the mailbox, when no filter is given.")]
@@ -53,7 +54,13 @@ def dead(
     """Make open messages dead; who holds one is told at the next renewal."""
     chosen = Selection(subscription, None, duration("--older-than", older_than), ids or ())
     _expect_choice(chosen, everything)
-    task = _Task(client(url, token, data), f"{mailbox_path(agent)}/dead-letter", tenant, chosen, reason)
+    task = _Task(
+        client(url, token, data, timeout=BULK_SECONDS),
+        f"{mailbox_path(agent)}/dead-letter",
+        tenant,
+        chosen,
+        reason,
+    )
     _run(task, preview=preview, json=json)
 
 
@@ -76,7 +83,13 @@ def redrive(
     """Make dead messages ready again, with attempts and age counted anew."""
     chosen = Selection(subscription, died_of, duration("--older-than", older_than), ids or ())
     _expect_choice(chosen, everything)
-    task = _Task(client(url, token, data), f"{mailbox_path(agent)}/redrive", tenant, chosen, reason)
+    task = _Task(
+        client(url, token, data, timeout=BULK_SECONDS),
+        f"{mailbox_path(agent)}/redrive",
+        tenant,
+        chosen,
+        reason,
+    )
     _run(task, preview=preview, json=json)
 
 
@@ -97,30 +110,28 @@ class _Task:
     chosen: Selection
     reason: str
 
-    def ask(self, **more: Any) -> int:
-        body = {"filter": self.chosen.body(), "reason": self.reason, **more}
+    def ask(self, *, preview: bool) -> int:
+        """How many messages match, or, without `preview`, how many it was done to."""
+        body = {"filter": self.chosen.body(), "reason": self.reason, "preview": preview}
         return int(self.api.post(self.path, body, tenant=self.tenant)["count"])
 
 
 def _run(task: _Task, *, preview: bool, json: bool) -> None:
-    total = task.ask(preview=True)
-    done = 0 if preview else _in_steps(task, total)
+    matching = task.ask(preview=True)
+    done = 0 if preview or not matching else _watched(task, matching)
     if json:
-        print_json({"matching": total, "done": done})
+        print_json({"matching": matching, "done": done})
     else:
-        typer.echo(f"{total} messages match" if preview else f"{done} of {total} messages")
+        typer.echo(f"{matching} messages match" if preview else f"{done} of {matching} messages")
 
 
-def _in_steps(task: _Task, total: int) -> int:
-    """Go on until none is left, or as many were done as matched: what arrives meanwhile is not meant."""
+def _watched(task: _Task, matching: int) -> int:
+    """Do it, and meanwhile count on stderr what is left: the server works page by page, each a transaction."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    done = 0
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task(task.path.rpartition("/")[2], total=total)
-        while done < total:
-            count = task.ask(preview=False, limit=min(STEP, total - done))
-            if count == 0:
-                break
-            done += count
-            bar.update(shown, completed=done)
-    return done
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    with ThreadPoolExecutor(1) as thread, progress as bar:
+        doing = thread.submit(task.ask, preview=False)
+        shown = bar.add_task(task.path.rpartition("/")[2], total=matching)
+        while not wait({doing}, timeout=EVERY_SECONDS).done:
+            bar.update(shown, completed=max(0, matching - task.ask(preview=True)))
+        return doing.result()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ from sereno.mailbox.commands.options import (
     print_rows,
 )
 
+MAX_LIMIT = 1000
 _MAILBOXES = ["tenant", "agent", "ready", "waiting", "held", "leased", "parked", "dead", "oldest ready"]
 _MESSAGES = [
     "id",
@@ -49,7 +51,7 @@ def list_mailboxes(
     subscription: Subscription = None,
     died_of: DiedOf = None,
     older_than: OlderThan = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT)] = 100,
     tenant: Tenant = None,
     url: Url = None,
     token: Token = None,
@@ -65,6 +67,8 @@ def list_mailboxes(
         "--older-than": older_than,
     }
     now = datetime.now(UTC)
+    if died_of is not None and state not in {None, "dead"}:
+        raise CommandError(f"--died-of: expected with it no --state but dead, got {state}")
     if agent is None:
         if given := [option for option, value in filters.items() if value is not None]:
             raise CommandError(f"{given[0]}: expected an AGENT whose messages to list")
@@ -77,18 +81,30 @@ def list_mailboxes(
             }
         print_rows(answer, "mailboxes", _MAILBOXES, json)
         return
+    narrowed = any(given is not None for given in (subscription, died_of, older_than))
     answer = client(url, token, data).get(
         f"{mailbox_path(agent)}/messages",
         tenant=tenant,
-        state=state,
-        subscription=subscription,
-        reason=died_of,
-        older_than_seconds=None if least is None else least.total_seconds(),
-        limit=limit,
+        state="dead" if died_of is not None else state,
+        # What is narrowed here is asked for in full.
+        limit=MAX_LIMIT if narrowed else limit,
     )
+    before = None if least is None else now - least
+    kept = (row for row in answer["messages"] if _meant(row, subscription, died_of, before))
+    answer = {"messages": list(islice(kept, limit))}
     if not json:
         answer = {"messages": [_for_people(row, now) for row in answer["messages"]]}
     print_rows(answer, "messages", _MESSAGES, json)
+
+
+def _meant(
+    row: Mapping[str, Any], subscription: str | None, died_of: str | None, before: datetime | None
+) -> bool:
+    return (
+        (subscription is None or row["subscription"]["name"] == subscription)
+        and (died_of is None or row["reason"] == died_of)
+        and (before is None or datetime.fromisoformat(row["deposited_at"]) <= before)
+    )
 
 
 def _aged(row: Mapping[str, Any], column: str, since: str, now: datetime) -> dict[str, Any]:
@@ -127,7 +143,7 @@ def show(
 
 def list_notices(
     *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 100,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT)] = 100,
     tenant: Tenant = None,
     url: Url = None,
     token: Token = None,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import typer
 
-from sereno.mailbox.cli.client import Client
+from sereno.mailbox.cli.client import TIMEOUT_SECONDS, Client
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.output import print_json, print_table
@@ -28,9 +28,12 @@ OlderThan = Annotated[
 ]
 
 
-def client(url: str | None, token: str | None, data: Path | None) -> Client:
+def client(
+    url: str | None, token: str | None, data: Path | None, *, timeout: float = TIMEOUT_SECONDS
+) -> Client:
     """A client of the execution plane. Raises `CommandError` when none is known."""
-    return Client(*discover(execution_url=url, token=token, data=data).execution())
+    address, bearer = discover(execution_url=url, token=token, data=data).execution()
+    return Client(address, bearer, timeout=timeout)
 
 
 def mailbox_path(agent: str) -> str:
