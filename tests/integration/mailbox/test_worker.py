@@ -10,6 +10,7 @@ from sereno.mailbox import standing
 from sereno.mailbox.client import MailboxRefusedError, MailboxUnansweredError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
+from sereno.mailbox.lease_items import Status
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.worker import Delivery, Reject, Release, Worker
@@ -127,6 +128,54 @@ def _blocking_worker(url: str) -> float:
 
     asyncio.run(run())
     return time.monotonic() - started
+
+
+async def test_progress_travels_with_a_renewal(pool: AnyPool, url: str) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", max_messages=1)
+
+    async def reported() -> bool:
+        return any("progress" in event["data"] for event in await events(pool, "renewed"))
+
+    @worker.agent("triage", lease=timedelta(seconds=60))
+    async def handle(delivery: Delivery) -> object:
+        delivery.report({"step": 1})
+        delivery.report({"step": 2})
+        await until(reported)
+        return None
+
+    await worker.run(handle_signals=False)
+    [progress] = [event["data"]["progress"] for event in await events(pool, "renewed")]
+    assert progress == {"step": 2}
+
+
+@pytest.mark.req(31)
+async def test_a_holder_can_ask_right_before_an_effect_whether_it_may_still_act(
+    pool: AnyPool, url: str
+) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", max_messages=1)
+    answers = []
+
+    @worker.agent("triage", lease=timedelta(seconds=60))
+    async def handle(delivery: Delivery) -> object:
+        answers.append(await delivery.check())
+        async with pool.acquire() as conn:
+            await standing.hold(conn, "acme", "refund-watch", "paused")
+        answers.append(await delivery.check())
+        return None
+
+    await worker.run(handle_signals=False)
+    assert answers == [Status.OK, Status.CANCELLED]
+
+
+async def test_an_agent_has_one_handler_and_it_is_async() -> None:
+    worker = Worker("http://127.0.0.1:9", None)
+    worker.agent("triage")(_idle)
+    with pytest.raises(ValueError, match="agent: triage has a handler already"):
+        worker.agent("agent:triage")(_idle)
+    with pytest.raises(TypeError, match="expected an 'async def' handler"):
+        worker.agent("other")(lambda _delivery: None)  # type: ignore[arg-type, return-value]
 
 
 async def test_a_lost_lease_cancels_the_handler(pool: AnyPool, url: str) -> None:
