@@ -8,11 +8,16 @@ JOBS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
-UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never $(BIN)/uv
+# As pip does, uv trusts what the system trusts (a company's proxy signs with its own authority), where there is such a store.
+CERTIFICATES := $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem)
+UV_SYSTEM_CERTS ?= $(if $(CERTIFICATES),true,false)
+UV := UV_CACHE_DIR='$(CURDIR)/$(VENV)/cache' UV_PYTHON_DOWNLOADS=never UV_SYSTEM_CERTS=$(UV_SYSTEM_CERTS) $(BIN)/uv
+# Once here: some environments forbid Python to write bytecode while it runs, and every process would compile anew.
+COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke torture-pipeline torture-outbox lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -23,6 +28,8 @@ help:
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second on this machine'
+	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
+	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make lock              resolve the dependencies again'
@@ -58,6 +65,12 @@ trace: $(VENV)/dev.stamp
 bench-smoke: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.smoke
 
+bench-mailbox: $(VENV)/bench.stamp
+	@$(BIN)/python -m tests.benchmarks.mailbox
+
+torture-mailbox: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.mailbox
+
 torture-pipeline: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.pipeline
 
@@ -78,16 +91,23 @@ $(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/uv
 	@echo 'Installing Sereno into $(VENV) ...'
 	@$(INSTALL) --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock pyproject.toml | $(BIN)/uv
 	@echo 'Installing Sereno and its development tools into $(VENV) ...'
 	@$(INSTALL) --require-hashes -r requirements-dev.lock
 	@$(INSTALL) --no-deps --editable .
+	@$(COMPILE)
 	@touch $@ $(VENV)/run.stamp
 
+$(VENV)/bench.stamp: $(VENV)/dev.stamp pyproject.toml
+	@echo 'Installing the peers to measure against into $(VENV) ...'
+	@$(UV) pip install --quiet --python $(BIN)/python --group bench
+	@touch $@
+
 $(BIN)/uv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, but '$(PYTHON)' is not; name another with: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "Sereno needs Python 3.11 or newer, and '$(PYTHON)' is missing or older; name another with: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "'$(PYTHON)' cannot create virtual environments because its module ensurepip is missing; install the Debian package python3-venv ($$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'))." >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'

@@ -9,6 +9,9 @@ import contextlib
 import fcntl
 import os
 import secrets
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +29,14 @@ from sereno.deploy.service_user import service_user
 from sereno.mailbox.engine import bus
 
 T = TypeVar("T")
+# Its stdin ends when the process that started it does, in whatever way.
+_WATCH = """
+import contextlib, sys, psutil
+server = psutil.Process(int(sys.argv[1]))
+sys.stdin.read()
+with contextlib.suppress(psutil.NoSuchProcess):
+    server.send_signal(int(sys.argv[2]))
+"""
 TEMPLATE = "sereno_tests_template"
 # A server of the environment is shared by all workers, so the roles need passwords on which all agree.
 PASSWORDS = dict.fromkeys(database.ROLES, "for-tests-only")
@@ -117,7 +128,8 @@ def embedded_postgres(folder: Path, *, durable: bool = False, major: int | None 
         server.initialise()
         server.start()
         try:
-            yield server.dsn()
+            with _ended_with_us(server.process, signal.SIGINT):
+                yield server.dsn()
         finally:
             server.stop()
 
@@ -128,9 +140,27 @@ def embedded_nats(folder: Path, seeds: Mapping[str, str], *, durable: bool = Fal
     server = EmbeddedNats(folder / "nats", seeds, folder / "nats.log", durable=durable)
     server.start()
     try:
-        yield server.url
+        with _ended_with_us(server.process, signal.SIGTERM):
+            yield server.url
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def _ended_with_us(server: "subprocess.Popen[bytes] | None", how: signal.Signals) -> Iterator[None]:
+    """Have the server ended also when this process is killed before it can."""
+    assert server is not None
+    watcher = subprocess.Popen(
+        [sys.executable, "-c", _WATCH, str(server.pid), str(how.value)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        server.send_signal(how)
+        server.wait()
+        watcher.communicate()
 
 
 def _docker_answers() -> bool:

@@ -27,7 +27,7 @@ class Row:
     part: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # pytest keeps its plugins in sets
 class Markers:
     """A pytest plugin that notes which test names which rows; parameters of one test count once."""
 

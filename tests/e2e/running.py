@@ -30,6 +30,7 @@ class Running:
     token: str
     environment: Mapping[str, str]
     pids: Mapping[str, int]
+    probes: Mapping[str, str]
     http: httpx.Client = field(default_factory=lambda: httpx.Client(timeout=30.0, trust_env=False))
 
     @property
@@ -105,7 +106,15 @@ def running(data: Path, **variables: str) -> Iterator[Running]:
     found = json.loads(sereno(["up", "--detach", "--json"], environment))
     token = Path(found["token_file"]).read_text(encoding="ascii").strip()
     try:
-        yield Running(data, found["control_url"], found["execution_url"], token, environment, found["pids"])
+        yield Running(
+            data,
+            found["control_url"],
+            found["execution_url"],
+            token,
+            environment,
+            found["pids"],
+            found["probes"],
+        )
     finally:
         sereno(["down"], environment)
 

@@ -80,6 +80,7 @@ def plant(folder: Path) -> Iterator[Plant]:
             running.token_file.read_text(encoding="ascii").strip(),
             os.environ,
             {},
+            running.probes,
         )
         children = {child.name: child for child in running.supervised if isinstance(child, Child)}
         yield Plant(sereno, children, running.postgres)

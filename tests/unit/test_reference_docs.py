@@ -98,7 +98,6 @@ def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str
     for name, inner in getattr(command, "commands", {}).items():
         yield from commands(inner, (*path, name))
     if not hasattr(command, "commands"):
-        options = {
-            max(option.opts, key=len) for option in command.params if option.param_type_name == "option"
-        }
+        shown = (one for one in command.params if one.param_type_name == "option" and not one.hidden)
+        options = {max(option.opts, key=len) for option in shown}
         yield " ".join(path), options - COMMON_OPTIONS

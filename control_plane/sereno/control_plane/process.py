@@ -21,7 +21,7 @@ from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
-from sereno.mailbox.engine.postgres import open_pool
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
@@ -84,6 +84,6 @@ async def _postgres(engine: AsyncEngine) -> str | None:
     try:
         async with engine.connect() as connection:
             await connection.execute(text("select 1"))
-    except (OSError, TimeoutError, SQLAlchemyError) as fault:
+    except (*DATABASE_FAULTS, SQLAlchemyError) as fault:
         return f"PostgreSQL does not answer ({type(fault).__name__})"
     return None

@@ -1,5 +1,6 @@
 """A process of one plane, started by `sereno up` with a configuration file of its own."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from sereno.deploy.leftovers import CONFIG_FLAG
 from sereno.mailbox.engine.settings import Settings
 
 STOP_SECONDS = 15.0
+GO = b"go"
+"""What a held process waits for on its standard input."""
 _LOG_BYTES = 16 << 20
 # They would win over the configuration file, and the operator's are not this process'.
 _OVERRIDES = frozenset(
@@ -31,22 +34,33 @@ class Child:
     process: subprocess.Popen[bytes] | None = None
     log_start: int = 0
 
-    def start(self) -> None:
-        """Start the process; it is not ready yet when this returns."""
+    def start(self, *, held: bool = False) -> None:
+        """Start the process; it is not ready yet when this returns.
+
+        A held one loads its code and then waits for `release`: its configuration need not exist yet.
+        """
         rotate(self.log_file)
         kept = {name: value for name, value in self.environment.items() if name not in _OVERRIDES}
         command = [sys.executable, "-m", "sereno.deploy.process_main", "serve", self.name]
+        command += ["--held"] if held else []
         with self.log_file.open("ab") as log:
             self.log_start = log.tell()
             self.process = subprocess.Popen(
                 [*command, CONFIG_FLAG, str(self.configuration)],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if held else subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 # Ctrl-C in the terminal is for `sereno up`, which stops its children in order.
                 start_new_session=True,
                 env=kept,
             )
+
+    def release(self) -> None:
+        """Let a process that was started held go on; one that has ended meanwhile is noticed by others."""
+        if self.process is not None and self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.write(GO)
+                self.process.stdin.close()
 
     def said(self) -> bytes:
         """What it has logged since its start."""
@@ -60,6 +74,8 @@ class Child:
         process, self.process = self.process, None
         if process is None:
             return
+        if process.stdin is not None:
+            process.stdin.close()
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:

@@ -1,8 +1,11 @@
 """A command line of the house: usage, failures as one sentence on stderr, exit codes of the contract."""
 
 import logging
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import structlog
 import typer
@@ -11,6 +14,7 @@ from typer.exceptions import TyperException
 from sereno.mailbox.cli.exits import CommandError, Exit
 
 NAME = "sereno"
+TRACEBACK = "SERENO_TRACEBACK"
 
 
 def new_app() -> typer.Typer:
@@ -46,7 +50,20 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted", Exit.FAULT)
     except BrokenPipeError:
         return Exit.FAULT
+    except Exception as error:
+        # A traceback tells people nothing; who mends it asks for it. A process has a log, and there it belongs.
+        if os.environ.get(TRACEBACK) or words[0] == "serve":
+            raise
+        return _fail(f"a fault of Sereno itself, {_named(error)}; {TRACEBACK}=1 shows where", Exit.FAULT)
     return code if isinstance(code, int) else Exit.DONE
+
+
+def _named(error: BaseException) -> str:
+    """The kind of a fault and where it was raised; never its text, which may quote a secret."""
+    if isinstance(error, BaseExceptionGroup):
+        return _named(error.exceptions[0])
+    places = [f" in {Path(at.filename).name}:{at.lineno}" for at in traceback.extract_tb(error.__traceback__)]
+    return type(error).__name__ + "".join(places[-1:])
 
 
 def _refuse(error: TyperException) -> int:

@@ -22,6 +22,8 @@ class Addresses:
     control_port: int
     execution_host: str
     execution_port: int
+    listeners_port: int
+    pipeline_port: int
 
     @property
     def control_url(self) -> str:
@@ -33,13 +35,27 @@ class Addresses:
         """Where the execution plane is asked."""
         return f"http://{self.execution_host}:{self.execution_port}"
 
+    @property
+    def probes(self) -> dict[str, str]:
+        """Where each process answers its probes and shows its metrics."""
+        return {
+            "control": self.control_url,
+            "gateway": self.execution_url,
+            "listeners": f"http://{self.execution_host}:{self.listeners_port}",
+            "pipeline": f"http://{self.execution_host}:{self.pipeline_port}",
+        }
+
+
+def path(folder: DataFolder, process: str) -> Path:
+    """The configuration file of a process."""
+    return folder.configuration / f"{process}.json"
+
 
 def write(
     folder: DataFolder, identities: Identities, servers: Servers, addresses: Addresses, options: Options
-) -> dict[str, Path]:
-    """Write the files (0600); their paths by process."""
+) -> None:
+    """Write the file (0600) of each process."""
     passwords = identities.role_passwords
-    written = {}
     for name in PROCESSES:
         role = database.CONTROL if name == "control" else database.EXECUTION
         content: dict[str, Any] = {
@@ -52,13 +68,12 @@ def write(
             "execution_host": addresses.execution_host,
             "execution_port": addresses.execution_port,
             "execution_url": addresses.execution_url,
+            "listeners_port": addresses.listeners_port,
+            "pipeline_port": addresses.pipeline_port,
             "json_logs": options.json_logs,
             **_keys(name, identities),
         }
-        path = folder.configuration / f"{name}.json"
-        private_file.write(path, json.dumps(content, indent=2).encode())
-        written[name] = path
-    return written
+        private_file.write(path(folder, name), json.dumps(content, indent=2).encode())
 
 
 def _given_seed(options: Options) -> str | None:

@@ -39,8 +39,15 @@ FROM unnest(ARRAY[
 -- name: open_to_worker
 SELECT format('GRANT USAGE ON SCHEMA %I TO sereno_worker', space.nspname)
 FROM pg_proc AS routine JOIN pg_namespace AS space ON space.oid = routine.pronamespace
-WHERE space.nspname = 'mailbox' AND routine.prosecdef AND routine.proname LIKE 'worker\_%'
+WHERE space.nspname = 'mailbox' AND routine.prosecdef AND routine.proname = 'ack_in_transaction'
 UNION
 SELECT format('GRANT EXECUTE ON FUNCTION %s TO sereno_worker', routine.oid::regprocedure)
 FROM pg_proc AS routine JOIN pg_namespace AS space ON space.oid = routine.pronamespace
-WHERE space.nspname = 'mailbox' AND routine.prosecdef AND routine.proname LIKE 'worker\_%'
+WHERE space.nspname = 'mailbox' AND routine.prosecdef AND routine.proname = 'ack_in_transaction'
+
+-- name: may_create_roles
+SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user
+
+-- name: revision
+-- {schema} is the name of one of our schemas.
+SELECT version_num FROM {schema}.alembic_version

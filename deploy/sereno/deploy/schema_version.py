@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import asyncpg
 
+from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.migrate import History
 
 _REVISION = re.compile(r'^revision\s*(?::[^=]+)?=\s*["\'](?P<id>[^"\']+)', re.MULTILINE)
@@ -26,11 +27,12 @@ def heads(package: str) -> set[str]:
 
 async def is_current(connection: "asyncpg.Connection[asyncpg.Record]", histories: Sequence[History]) -> bool:
     """Whether each schema stands at the head of its history."""
+    statement = queries.load("sereno.deploy", "database.sql")["revision"]
     for history in histories:
         table = f"{history.schema}.alembic_version"
         if await connection.fetchval("SELECT to_regclass($1)", table) is None:
             return False
-        rows = await connection.fetch(f"SELECT version_num FROM {table}")  # noqa: S608 - our own schema names
+        rows = await connection.fetch(statement.format(schema=history.schema))
         if {row["version_num"] for row in rows} != heads(history.package):
             return False
     return True

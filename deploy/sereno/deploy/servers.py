@@ -19,7 +19,7 @@ from sereno.deploy.options import Options
 from sereno.deploy.postgres_binaries import OLDEST, find_binaries, reachable_for
 from sereno.deploy.service_user import service_user
 from sereno.mailbox.cli.exits import Exit
-from sereno.mailbox.engine import bus, postgres
+from sereno.mailbox.engine import bus, postgres, queries
 from sereno.mailbox.engine.postgres import DatabaseUnreachableError
 
 OLDEST_NATS = (2, 12)
@@ -113,9 +113,7 @@ async def _check_postgres(dsn: str) -> None:
         raise DatabaseUnreachableError(message) from None
     try:
         version = connection.get_server_version().major
-        allowed = await connection.fetchval(
-            "SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user"
-        )
+        allowed = await connection.fetchval(queries.load("sereno.deploy", "database.sql")["may_create_roles"])
     finally:
         await connection.close()
     where = postgres.address(dsn)

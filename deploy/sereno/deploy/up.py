@@ -5,7 +5,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ class Installation:
 
     control_url: str
     execution_url: str
+    probes: Mapping[str, str]
     token_file: Path
     postgres: str
     nats: str
@@ -50,6 +51,7 @@ class Installation:
         return {
             "control_url": self.control_url,
             "execution_url": self.execution_url,
+            "probes": dict(self.probes),
             "token_file": str(self.token_file),
             "postgres": self.postgres,
             "nats": self.nats,
@@ -75,17 +77,23 @@ def installation(
         addresses = _addresses(options)
         _run(servers.check_given(options))
         identities = Identities(folder.secrets)
-        engines = stack.enter_context(servers.running(folder, identities, options, programs))
-        _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
-        files = configuration.write(folder, identities, engines, addresses, options)
-        children = _children(folder, files, addresses)
+        children = _children(folder, addresses)
         stack.callback(_stop_all, children)
         for child in children:
-            child.start()
+            # Loading its code is most of a process' start, and needs no engine.
+            child.start(held=True)
+        engines = stack.enter_context(servers.running(folder, identities, options, programs))
+        _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
+        configuration.write(folder, identities, engines, addresses, options)
+        # Once more: they are to be stopped before the engines that were started after them.
+        stack.callback(_stop_all, children)
+        for child in children:
+            child.release()
         wait_until_ready(children, stop)
         running = Installation(
             control_url=addresses.control_url,
             execution_url=addresses.execution_url,
+            probes=addresses.probes,
             token_file=identities.admin_token_file,
             postgres=engines.postgres,
             nats=engines.nats,
@@ -110,23 +118,29 @@ def keep_running(options: Options, running: Installation, stop: threading.Event,
 
 def _addresses(options: Options) -> Addresses:
     """The ports to listen on, 0 taking a free one. Raises `StartError` when one is taken."""
-    for plane, host, port in (
-        ("control", options.control_host, options.control_port),
-        ("execution", options.execution_host, options.execution_port),
+    for flag, host, port in (
+        ("--control-port", options.control_host, options.control_port),
+        ("--execution-port", options.execution_host, options.execution_port),
+        ("SERENO_LISTENERS_PORT", options.execution_host, options.listeners_port),
+        ("SERENO_PIPELINE_PORT", options.execution_host, options.pipeline_port),
     ):
         if port and not is_free(port, host):
             raise StartError(
                 f"Port {port} on {host} is in use by another program: choose another with "
-                f"--{plane}-port, 0 taking a free one.",
+                f"{flag}, 0 taking a free one.",
                 Exit.REFUSED,
             )
     if options.control_port and options.control_port == options.execution_port:
         raise StartError(
             "Both planes cannot listen on one port: choose another --execution-port.", Exit.BAD_INPUT
         )
-    control = options.control_port or free_port()
     return Addresses(
-        options.control_host, control, options.execution_host, options.execution_port or free_port()
+        options.control_host,
+        options.control_port or free_port(),
+        options.execution_host,
+        options.execution_port or free_port(),
+        options.listeners_port or free_port(),
+        options.pipeline_port or free_port(),
     )
 
 
@@ -156,9 +170,11 @@ def _sentence(fault: BaseException) -> BaseException:
     return fault
 
 
-def _children(folder: DataFolder, files: dict[str, Path], addresses: Addresses) -> list[Child]:
-    urls = {"control": addresses.control_url, "gateway": addresses.execution_url}
-    return [Child(name, path, folder.log(name), urls.get(name)) for name, path in files.items()]
+def _children(folder: DataFolder, addresses: Addresses) -> list[Child]:
+    return [
+        Child(name, configuration.path(folder, name), folder.log(name), url)
+        for name, url in addresses.probes.items()
+    ]
 
 
 def _stop_all(children: Sequence[Child]) -> None:

@@ -8,6 +8,8 @@ import orjson
 
 from sereno.envelope.rejection import Rejected
 
+_LONGEST_INTEGER = 20
+
 
 def parse(body: bytes, what: str) -> object:
     """The value of a UTF-8 JSON text (RFC 8259), or Rejected; `what` names it in the message.
@@ -52,8 +54,17 @@ def _real(digits: str) -> float:
     return number
 
 
+def _integer(digits: str) -> int:
+    # Python refuses to read thousands of digits, with a sentence about its own settings.
+    if len(digits) > _LONGEST_INTEGER:
+        raise ValueError("has an integer beyond 64 bits; send it as a string")
+    return int(digits)
+
+
 def _constant(name: str) -> object:
     raise ValueError(f"has {name}, which is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_float=_real, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members, parse_float=_real, parse_int=_integer, parse_constant=_constant
+)

@@ -1,16 +1,85 @@
-"""What people are told when a message dies."""
+"""The dead: what people are told when a message dies, and how it is brought back or ended by them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from uuid import UUID, uuid4
 
 from sereno.envelope.identifiers import to_people
+from sereno.mailbox import lines
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import queries
 from sereno.mailbox.notices import Notice
+from sereno.mailbox.wake import Box
 
+PAGE = 500
+
+_SQL = queries.load("sereno.mailbox", "dead_letter.sql")
 _SENTENCES = {
     "exhausted": "used up its attempts",
     "rejected": "was rejected by its worker",
     "deadline": "was not finished before it was given up",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which messages of a tenant; None is any. `reason` is why they are dead (or, of open ones, their state)."""
+
+    agent: str | None = None
+    subscription: str | None = None
+    reason: str | None = None
+    older_than_seconds: float | None = None
+    ids: Sequence[UUID] | None = None
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """As the statements take it."""
+        ids = None if self.ids is None else list(self.ids)
+        return self.agent, self.subscription, self.reason, self.older_than_seconds, ids
+
+
+async def redrive(
+    pool: AnyPool, tenant: str, which: Filter, *, reason: str, principal: str, preview: bool
+) -> tuple[set[Box], int]:
+    """Bring the dead back page by page, each a transaction: the mailboxes to wake, and how many."""
+    _expect_reason(reason)
+    if preview:
+        return set(), await pool.fetchval(_SQL["count_dead"], tenant, *which.columns)
+    boxes: set[Box] = set()
+    total = 0
+    while True:
+        async with pool.acquire() as conn, conn.transaction():
+            await conn.execute(_SQL["join_lines"], tenant, *which.columns)
+            runs = [uuid4() for _ in range(PAGE)]
+            rows = await conn.fetch(_SQL["redrive"], tenant, *which.columns, reason, principal, PAGE, runs)
+        boxes |= {(row["tenant_id"], row["agent"]) for row in rows}
+        total += len(rows)
+        if len(rows) < PAGE:
+            return boxes, total
+
+
+async def end(
+    pool: AnyPool, tenant: str, which: Filter, *, reason: str, principal: str, preview: bool
+) -> int:
+    """End what nobody holds, page by page: how many."""
+    _expect_reason(reason)
+    if preview:
+        count: int = await pool.fetchval(_SQL["count_open"], tenant, *which.columns)
+        return count
+    total = 0
+    while True:
+        async with pool.acquire() as conn, conn.transaction():
+            rows = await conn.fetch(_SQL["end_open"], tenant, *which.columns, reason, principal, PAGE)
+            await lines.promote(conn, rows)
+        total += len(rows)
+        if len(rows) < PAGE:
+            return total
+
+
+def _expect_reason(reason: str) -> None:
+    if not reason.strip():
+        raise ValueError("reason: expected why, got nothing")
 
 
 def notices(rows: Iterable[Mapping[str, Any]]) -> list[Notice]:
@@ -28,4 +97,21 @@ def _notice(row: Mapping[str, Any]) -> Notice:
         f"dead/{row['subscription']}/{reason}",
         f"Message {message} of subscription {row['subscription']} for {row['agent']} {_SENTENCES[reason]}.",
         {"message": message, "agent": row["agent"], "subscription": row["subscription"], "reason": reason},
+    )
+
+
+def waiting(rows: Iterable[Mapping[str, Any]]) -> list[Notice]:
+    """One notice for each parked row that waits for a person."""
+    return [_waiting(row) for row in rows if row["waiting_for"] != "dependency"]
+
+
+def _waiting(row: Mapping[str, Any]) -> Notice:
+    message = to_people("msg", row["id"])
+    asked = f": {row['question']}" if row["question"] else ""
+    return Notice(
+        row["tenant_id"],
+        f"waiting/{message}",
+        f"Message {message} of subscription {row['subscription']} for {row['agent']} waits for"
+        f" an {'answer' if asked else row['waiting_for']}{asked}",
+        {"message": message, "agent": row["agent"], "waiting_for": row["waiting_for"]},
     )

@@ -13,12 +13,16 @@ _SQL = queries.load("sereno.mailbox", "deposit.sql")
 
 
 async def deposit(conn: AnyConnection, messages: Sequence[Message]) -> None:
-    """Write messages and their work in the caller's transaction: one statement, idempotent by message id.
+    """Write messages and their work in the caller's transaction: one statement (two with serial keys), idempotent by message id.
 
     After the commit the caller tells the workers with `wake.Wake.publish(wake.mailboxes(messages))`.
     """
-    if messages:
-        await conn.execute(_SQL["deposit_batch"], *_columns(messages))
+    if not messages:
+        return
+    lines = [(m.tenant, m.agent, m.serial_key) for m in messages if m.serial_key is not None]
+    if lines:
+        await conn.execute(_SQL["join_lines"], *map(list, zip(*lines, strict=True)))
+    await conn.execute(_SQL["deposit_batch"], *_columns(messages))
 
 
 def _columns(messages: Sequence[Message]) -> tuple[list[Any], ...]:
@@ -26,7 +30,7 @@ def _columns(messages: Sequence[Message]) -> tuple[list[Any], ...]:
 
 
 def _json(value: object) -> str:
-    # As text: in an array of jsonb the driver would take a list for one more dimension.
+    # As text: in an array of json the driver would take a list for one more dimension.
     return orjson.dumps(value).decode()
 
 

@@ -4,10 +4,9 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from sereno.mailbox.engine import queries
 from sereno.mailbox.lease_lost import LeaseLostError
+from sereno.mailbox.refusals import expect_json
 
 REFUSED = "SR001"
 """The SQLSTATE with which the database refuses a lease that is not live; its message is the status."""
@@ -22,9 +21,10 @@ async def ack(
 
     The connection's role needs no right but to execute the function (`sereno_worker`). Raises
     `LeaseLostError` when the lease is not live, and the transaction is aborted: the caller's writes roll back.
-    Raises ValueError outside a transaction, where there is nothing to join.
+    Raises ValueError outside a transaction, where there is nothing to join, and for a result or usage that is
+    no JSON or larger than 64 KiB.
     """
-    arguments = (token, _text(result), _text(usage))
+    arguments = (token, expect_json("result", result), expect_json("usage", usage))
     try:
         if hasattr(connection, "fetchval"):
             _expect_transaction(connection.is_in_transaction())
@@ -43,7 +43,3 @@ async def ack(
 def _expect_transaction(is_open: bool) -> None:
     if not is_open:
         raise ValueError("connection: expected an open transaction that the acknowledgement can join")
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else orjson.dumps(value).decode()

@@ -48,7 +48,11 @@ class ReleaseItem:
 
 @dataclass(frozen=True, slots=True)
 class ParkItem:
-    """Set the work aside until a person or another message answers; the lease ends, the clocks stand still."""
+    """Set the work aside until it is answered; the answer comes with the next claim.
+
+    A `question` may have `options`, a `dependency` names another message of the tenant. At `deadline` the work
+    goes on with the answer that there was none; every `remind_after_seconds` until then people are told again.
+    """
 
     token: int
     waiting_for: Literal["approval", "question", "dependency"]
@@ -61,7 +65,7 @@ class ParkItem:
 
 @dataclass(frozen=True, slots=True)
 class EmitItem:
-    """An event of the agent itself; who, where and because of what are set by the platform."""
+    """An event to emit in the name of the work's agent; `data` is JSON."""
 
     token: int
     type: str
@@ -77,6 +81,7 @@ class Answer:
     status: Status
     until: datetime | None = None
     state: str | None = None
+    receiptid: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +111,4 @@ class Claimed:
     lineage: Sequence[Mapping[str, Any]]
     lease: LeaseGrant
     context: Mapping[str, Any] = field(default_factory=dict)
+    answers: Sequence[Mapping[str, Any]] = ()

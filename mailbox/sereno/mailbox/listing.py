@@ -10,6 +10,7 @@ from sereno.mailbox.engine import queries
 from sereno.mailbox.principal import Principal
 
 _SQL = queries.load("sereno.mailbox", "listing.sql")
+_CONTENT = frozenset({"instruction", "envelopes", "lineage", "context", "run"})
 
 
 async def mailboxes(
@@ -24,8 +25,14 @@ async def messages(
     conn: "AnyConnection | AnyPool", tenant: str, agent: str, *, state: str | None = None, limit: int = 100
 ) -> list[dict[str, Any]]:
     """The messages of a mailbox, newest first, with holder and token where one is leased."""
-    rows = await conn.fetch(_SQL["messages"], tenant, agent, state, limit)
-    return [_for_people(dict(row)) for row in rows]
+    match state:
+        case "ready" | "leased" | "parked":
+            rows = await conn.fetch(_SQL["open_messages"], tenant, agent, state, limit)
+        case "dead":
+            rows = await conn.fetch(_SQL["dead_messages"], tenant, agent, limit)
+        case _:
+            rows = await conn.fetch(_SQL["all_messages"], tenant, agent, state, limit)
+    return [_of_list(_for_people(dict(row))) for row in rows]
 
 
 async def message(
@@ -40,11 +47,17 @@ async def message(
     return _for_people(dict(row)) | {"history": [dict(event) for event in history]}
 
 
+def _of_list(row: dict[str, Any]) -> dict[str, Any]:
+    """A message in a list goes without what it is about."""
+    return {key: value for key, value in row.items() if key not in _CONTENT}
+
+
 def _agents(reader: Principal) -> list[str] | None:
     return None if reader.agents is None else sorted(reader.agents)
 
 
 def _for_people(row: dict[str, Any]) -> dict[str, Any]:
+    row["tenant"] = row.pop("tenant_id")
     subscription: Mapping[str, Any] = {
         "name": row.pop("subscription"),
         "version": row.pop("subscription_version"),

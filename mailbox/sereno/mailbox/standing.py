@@ -1,5 +1,6 @@
 """What a change of a subscription's standing does to its messages (contract §2): hold, unhold, withdraw."""
 
+from sereno.mailbox import lines
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.mailbox.principal import SYSTEM
@@ -46,7 +47,9 @@ async def withdraw(
 
     Answers how many it concerned. An acknowledgement that comes before that renewal is still recorded.
     """
-    return _count(await conn.execute(_SQL["withdraw"], tenant, subscription, reason, principal))
+    rows = await conn.fetch(_SQL["withdraw"], tenant, subscription, reason, principal)
+    await lines.promote(conn, rows)
+    return len(rows)
 
 
 def _count(status: str) -> int:

@@ -1,12 +1,20 @@
 -- name: hold
+-- Locks live leases in the order of their tokens, as their holders' verbs do, and the rest by id.
 -- Arguments: tenant, subscription, cause, whether live holders are told to stop, principal.
 with clock as materialized (
     select clock_timestamp() as at
-), found as materialized (
+), leased as materialized (
     select tenant_id, id from mailbox.work
-    where tenant_id = $1 and subscription = $2 and not ($3 = any(held_by))
+    where tenant_id = $1 and subscription = $2 and state = 'leased' and ($3 = any(held_by)) is not true
+    order by token
+    for update
+), resting as materialized (
+    select tenant_id, id from mailbox.work
+    where tenant_id = $1 and subscription = $2 and state <> 'leased' and ($3 = any(held_by)) is not true
     order by id
     for update
+), found as (
+    select * from leased union all select * from resting
 ), held as (
     update mailbox.work w set
         held_by = array_append(w.held_by, $3),
@@ -18,11 +26,11 @@ with clock as materialized (
     returning w.*
 )
 insert into mailbox.event (
-    tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+    tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
 )
 select
-    tenant_id, clock.at, 'held', id, run_id, agent, token, $5, on_behalf_of,
-    jsonb_build_object('cause', $3::text, 'cancel', $4::boolean)
+    tenant_id, clock.at, 'held', id, run_id, agent, token, $5, on_behalf_of, $3::text,
+    json_build_object('cancel', $4::boolean)
 from held, clock
 order by id
 
@@ -30,19 +38,26 @@ order by id
 -- Arguments: tenant, subscription, cause, principal.
 with clock as materialized (
     select clock_timestamp() as at
-), found as materialized (
-    select tenant_id, id, array_remove(held_by, $3) as left_by from mailbox.work
-    where tenant_id = $1 and subscription = $2 and $3 = any(held_by)
+), leased as materialized (
+    select tenant_id, id, nullif(array_remove(held_by, $3), '{}') as left_by from mailbox.work
+    where tenant_id = $1 and subscription = $2 and state = 'leased' and $3 = any(held_by)
+    order by token
+    for update
+), resting as materialized (
+    select tenant_id, id, nullif(array_remove(held_by, $3), '{}') as left_by from mailbox.work
+    where tenant_id = $1 and subscription = $2 and state <> 'leased' and $3 = any(held_by)
     order by id
     for update
+), found as (
+    select * from leased union all select * from resting
 ), freed as (
     update mailbox.work w set
         held_by = found.left_by,
         give_up_at = case
-            when found.left_by = '{}' and w.state <> 'parked' then w.give_up_at + (clock.at - w.still_since)
+            when found.left_by is null and w.state <> 'parked' then w.give_up_at + (clock.at - w.still_since)
             else w.give_up_at
         end,
-        still_since = case when found.left_by = '{}' and w.state <> 'parked' then null else w.still_since end,
+        still_since = case when found.left_by is null and w.state <> 'parked' then null else w.still_since end,
         cancel = case when w.cancel = $3 and w.cancel_to = 'ready' then null else w.cancel end,
         cancel_to = case when w.cancel = $3 and w.cancel_to = 'ready' then null else w.cancel_to end
     from found, clock
@@ -50,11 +65,10 @@ with clock as materialized (
     returning w.*
 ), logged as (
     insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail
     )
     select
-        tenant_id, clock.at, 'unheld', id, run_id, agent, token, $4, on_behalf_of,
-        jsonb_build_object('cause', $3::text)
+        tenant_id, clock.at, 'unheld', id, run_id, agent, token, $4, on_behalf_of, $3::text
     from freed, clock
     order by id
 )
@@ -65,37 +79,49 @@ select distinct tenant_id, agent from freed
 -- Arguments: tenant, subscription, reason, principal.
 with clock as materialized (
     select clock_timestamp() as at
-), found as materialized (
-    select tenant_id, id, state from mailbox.work
-    where tenant_id = $1 and subscription = $2 and cancel_to is distinct from 'dead'
+), leased as materialized (
+    select tenant_id, id from mailbox.work
+    where tenant_id = $1 and subscription = $2 and state = 'leased' and cancel_to is distinct from 'dead'
+    order by token
+    for update
+), resting as materialized (
+    select tenant_id, id from mailbox.work
+    where tenant_id = $1 and subscription = $2 and state <> 'leased'
     order by id
     for update
 ), told as (
     update mailbox.work w set cancel = $3, cancel_to = 'dead'
-    from found
-    where w.tenant_id = found.tenant_id and w.id = found.id and found.state = 'leased'
+    from leased
+    where w.tenant_id = leased.tenant_id and w.id = leased.id
     returning w.*
 ), removed as (
-    delete from mailbox.work w using found
-    where w.tenant_id = found.tenant_id and w.id = found.id and found.state <> 'leased'
+    delete from mailbox.work w using resting
+    where w.tenant_id = resting.tenant_id and w.id = resting.id
     returning w.*
+), unparked as (
+    delete from mailbox.parked p using resting
+    where p.tenant_id = resting.tenant_id and p.id = resting.id
 ), closed as (
-    insert into mailbox.closed (
-        tenant_id, id, run_id, agent, subscription, state, reason, attempts, token, ended, closed_at
+    insert into mailbox.dead (
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, reason, attempts, max_attempts, token,
+        ended, closed_at
     )
     select
-        tenant_id, id, run_id, agent, subscription, 'dead', $3, attempts, token, ended, clock.at
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, $3, attempts, max_attempts, token,
+        ended, clock.at
+    from removed, clock
+), logged as (
+    insert into mailbox.event (
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail
+    )
+    select
+        tenant_id, clock.at, 'withdrawn', id, run_id, agent, token, $4, on_behalf_of, $3::text
+    from told, clock
+    union all
+    select
+        tenant_id, clock.at, 'died', id, run_id, agent, token, $4, on_behalf_of, $3::text
     from removed, clock
 )
-insert into mailbox.event (
-    tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
-)
-select
-    tenant_id, clock.at, 'withdrawn', id, run_id, agent, token, $4, on_behalf_of,
-    jsonb_build_object('reason', $3::text)
-from told, clock
+select tenant_id, agent, null as serial_key from told
 union all
-select
-    tenant_id, clock.at, 'died', id, run_id, agent, token, $4, on_behalf_of,
-    jsonb_build_object('reason', $3::text)
-from removed, clock
+select tenant_id, agent, serial_key from removed

@@ -1,28 +1,35 @@
 """The verbs of the mailbox: set-based statements, one answer an item, the token compared in every one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 import orjson
 from asyncpg import Record
 
-from sereno.mailbox import dead_letter, notices
+from sereno.mailbox import dead_letter, lines, notices
 from sereno.mailbox.backoff import MAXIMUM_SECONDS, MINIMUM_SECONDS
-from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.connection import AnyConnection, AnyPool
+from sereno.mailbox.emission import Emission, Emitter
 from sereno.mailbox.engine import queries, telemetry
+from sereno.mailbox.fair_order import Cursor, FairOrder
 from sereno.mailbox.lease_items import (
     AckItem,
     Answer,
     Claimed,
+    EmitItem,
     LeaseGrant,
+    ParkItem,
     ReleaseItem,
     RenewItem,
     Status,
 )
 from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.principal import SYSTEM, Principal
+from sereno.mailbox.reach import Reach
+from sereno.mailbox.refusals import expect, expect_json, expect_park, expect_tokens
 from sereno.mailbox.wake import Wake
 
 MAX_BATCH = 1000
@@ -45,11 +52,18 @@ class Mailbox:
     """Claims, and the verbs of a lease, over one pool. Times are the database's."""
 
     def __init__(
-        self, pool: AnyPool, *, wake: Wake | None = None, poll_seconds: float = POLL_SECONDS
+        self,
+        pool: AnyPool,
+        *,
+        wake: Wake | None = None,
+        poll_seconds: float = POLL_SECONDS,
+        emitter: Emitter | None = None,
     ) -> None:
         self.pool = pool
         self.wake = wake or Wake(None)
         self._poll_seconds = poll_seconds
+        self._emitter = emitter
+        self._order = FairOrder()
 
     async def claim(
         self,
@@ -68,27 +82,23 @@ class Mailbox:
         `incarnation` names this very process of the worker, not its host or role. While waiting at most
         one statement runs per poll interval, or at a hint. Raises ValueError naming the argument.
         """
-        _expect(1 <= max <= MAX_BATCH, f"max: expected 1 to {MAX_BATCH}, got {max}")
-        _expect(
+        expect(1 <= max <= MAX_BATCH, f"max: expected 1 to {MAX_BATCH}, got {max}")
+        expect(
             lease_seconds is None or lease_seconds > 0,
             f"lease_seconds: expected more than 0, got {lease_seconds}",
         )
-        _expect(wait_seconds >= 0, f"wait_seconds: expected 0 or more, got {wait_seconds}")
+        expect(wait_seconds >= 0, f"wait_seconds: expected 0 or more, got {wait_seconds}")
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_seconds
         async with self.wake.listen(tenant, agent) as hinted:
             while await connected():
                 hinted.clear()
-                claimed, promoted = await self._claim_once(
+                claimed = await self._claim_once(
                     tenant, agent, max, lease_seconds, principal.name, incarnation
                 )
-                if claimed:
-                    return claimed
-                if promoted:
-                    continue
                 left = until - loop.time()
-                if left <= 0:
-                    break
+                if claimed or left <= 0:
+                    return claimed
                 if (
                     not await _set_within(hinted, min(left, self._poll_seconds))
                     and left <= self._poll_seconds
@@ -96,23 +106,31 @@ class Mailbox:
                     break
         return []
 
-    async def _claim_once(self, *arguments: Any) -> tuple[list[Claimed], bool]:
-        rows = await self.pool.fetch(_SQL["claim_batch"], *arguments)
-        leased = [row for row in rows if row["token"] is not None]
+    async def _claim_once(self, tenant: str, agent: str, limit: int, *arguments: Any) -> list[Claimed]:
+        cursor = self._order.of(tenant, agent)
+        bound, began = cursor.lower_bound(), time.monotonic()
+        leased = await self.pool.fetch(_SQL["claim"], tenant, agent, limit, *arguments, bound)
+        if not leased and bound is not None and cursor.found_nothing():
+            bound, began = None, time.monotonic()
+            leased = await self.pool.fetch(_SQL["claim"], tenant, agent, limit, *arguments, bound)
+        if bound is None:
+            cursor.swept(time.monotonic() - began)
+        _note(cursor, leased)
         _measure(leased)
-        claimed = [_claimed(row) for row in leased]
-        return claimed, bool(rows[0]["promoted"])
+        ids = [row["id"] for row in leased if row["answered"]]
+        rows = await self.pool.fetch(_SQL["answers"], tenant, ids) if ids else []
+        return [_claimed(tenant, agent, row, rows) for row in leased]
 
     async def renew(self, items: Sequence[RenewItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Prolong leases by the time they were granted for; `cancelled` ends the lease."""
-        progress: list[Any] = [_json(item.progress) for item in items]
+        progress: list[Any] = [expect_json(f"items[{n}].progress", i.progress) for n, i in enumerate(items)]
         return await self._answer("renew", [item.token for item in items], [progress], principal)
 
     async def ack(self, items: Sequence[AckItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Close work as done. A repeated acknowledgement answers `stale` with state `acked`."""
         columns: list[list[Any]] = [
-            [_json(item.result) for item in items],
-            [_json(item.usage) for item in items],
+            [expect_json(f"items[{n}].result", item.result) for n, item in enumerate(items)],
+            [expect_json(f"items[{n}].usage", item.usage) for n, item in enumerate(items)],
         ]
         return await self._answer("ack", [item.token for item in items], columns, principal)
 
@@ -121,16 +139,86 @@ class Mailbox:
         columns: list[list[Any]] = [[item.reason for item in items], [item.retry_after for item in items]]
         return await self._answer("release", [item.token for item in items], columns, principal)
 
+    async def park(self, items: Sequence[ParkItem], principal: Principal = SYSTEM) -> list[Answer]:
+        """Set work aside until it is answered; the lease ends, the attempt is given back, age stands still."""
+        for place, item in enumerate(items):
+            expect_park(place, item)
+        columns: list[list[Any]] = [
+            [item.waiting_for for item in items],
+            [item.question for item in items],
+            [_json(list(item.options)) for item in items],
+            [item.dependency for item in items],
+            [item.deadline for item in items],
+            [item.remind_after_seconds for item in items],
+        ]
+        return await self._answer("park", [item.token for item in items], columns, principal)
+
     async def check(self, tokens: Sequence[int], principal: Principal = SYSTEM) -> list[Answer]:
         """Whether these holders may still act, now."""
         return await self._answer("check", tokens, [], principal)
 
+    async def emit(self, items: Sequence[EmitItem], principal: Principal = SYSTEM) -> list[Answer]:
+        """Let agents say something: into the ingress with the check of the token, or not at all.
+
+        Tenant, origin, actor and genealogy are the platform's to set. Raises RuntimeError where this
+        process has no emitter.
+        """
+        if self._emitter is None:
+            raise RuntimeError("this mailbox was made without an emitter")
+        for place, item in enumerate(items):
+            expect_json(f"items[{place}].data", item.data)
+            expect(bool(item.type), f"items[{place}].type: expected a type, got nothing")
+        return await self._answer("emit", [item.token for item in items], [list(items)], principal)
+
+    async def resume(self, tenant: str, message_id: UUID, answer: Mapping[str, Any], principal: str) -> bool:
+        """Answer parked work; it is claimable at once. False when it is not parked (any more)."""
+        text = expect_json("answer", dict(answer))
+        async with self.pool.acquire() as conn:
+            rows = await conn.fetch(_SQL["resume"], [tenant], [message_id], [text], principal)
+        await self.wake.publish({(row["tenant_id"], row["agent"]) for row in rows})
+        return bool(rows)
+
+    async def redrive(
+        self,
+        tenant: str,
+        which: dead_letter.Filter,
+        *,
+        reason: str,
+        principal: str,
+        preview: bool = False,
+    ) -> int:
+        """Bring dead messages back as a new run with counters anew; with `preview` only says how many."""
+        boxes, count = await dead_letter.redrive(
+            self.pool, tenant, which, reason=reason, principal=principal, preview=preview
+        )
+        for tenant_id, agent in boxes:
+            self._order.of(tenant_id, agent).returned()
+        await self.wake.publish(boxes)
+        return count
+
+    async def dead_letter(
+        self,
+        tenant: str,
+        which: dead_letter.Filter,
+        *,
+        reason: str,
+        principal: str,
+        preview: bool = False,
+    ) -> int:
+        """End what nobody holds, dead with this reason; with `preview` only says how many."""
+        return await dead_letter.end(
+            self.pool, tenant, which, reason=reason, principal=principal, preview=preview
+        )
+
     async def _answer(
         self, verb: str, tokens: Sequence[int], columns: Sequence[Sequence[Any]], principal: Principal
     ) -> list[Answer]:
-        _expect_tokens(tokens)
-        reach = _Reach.of(principal)
-        known = [place for place, token in enumerate(tokens) if reach.may_name(token)]
+        expect_tokens(tokens, MAX_BATCH)
+        reach = Reach.of(principal)
+        # In the order of tokens, so that two calls never wait for each other's rows.
+        known = sorted(
+            (p for p, token in enumerate(tokens) if reach.may_name(token)), key=lambda p: tokens[p]
+        )
         asked = [tokens[place] for place in known]
         picked = [[column[place] for place in known] for column in columns]
         answers = await self._run(verb, asked, picked, reach) if asked else {}
@@ -143,76 +231,95 @@ class Mailbox:
         return [answers.get(token, Answer(token, Status.UNKNOWN)) for token in tokens]
 
     async def _run(
-        self, verb: str, tokens: Sequence[int], columns: Sequence[Sequence[Any]], reach: "_Reach"
+        self, verb: str, tokens: Sequence[int], columns: Sequence[Sequence[Any]], reach: Reach
     ) -> dict[int, Answer]:
-        if verb == "release":
-            return await self._release(tokens, columns, reach)
-        name = () if verb == "check" else (reach.name,)
-        rows = await self.pool.fetch(_SQL[f"{verb}_batch"], tokens, *columns, *reach.filter, *name)
+        match verb:
+            case "check":
+                rows = await self.pool.fetch(_SQL["check_batch"], tokens, *reach.filter)
+            case "ack":
+                rows = await self.pool.fetch(_SQL["ack_batch"], tokens, *columns, *reach.filter, reach.name)
+            case "emit":
+                return await self._emit(tokens, columns[0], reach)
+            case _:
+                rows = await self._ended(verb, tokens, columns, reach)
         return {row["token"]: _to_answer(row) for row in rows}
 
-    async def _release(
-        self, tokens: Sequence[int], columns: Sequence[Sequence[Any]], reach: "_Reach"
-    ) -> dict[int, Answer]:
-        bounds = (MINIMUM_SECONDS, MAXIMUM_SECONDS)
+    async def _ended(
+        self, verb: str, tokens: Sequence[int], columns: Sequence[Sequence[Any]], reach: Reach
+    ) -> list[Record]:
+        """Renew, release, park: what may end a lease, with what follows from that in the same transaction."""
+        bounds = (MINIMUM_SECONDS, MAXIMUM_SECONDS) if verb == "release" else ()
         async with self.pool.acquire() as conn, conn.transaction():
             rows = await conn.fetch(
-                _SQL["release_batch"], tokens, *columns, *reach.filter, reach.name, *bounds
+                _SQL[f"{verb}_batch"], tokens, *columns, *reach.filter, reach.name, *bounds
             )
-            await notices.record(conn, dead_letter.notices(map(dict, rows)))
-        await self.wake.publish({(row["tenant_id"], row["agent"]) for row in rows if row["due"]})
-        return {row["token"]: _to_answer(row) for row in rows}
+            await lines.promote(conn, rows)
+            if verb == "release":
+                await notices.record(conn, dead_letter.notices(map(dict, rows)))
+            if verb == "park":
+                await notices.record(conn, dead_letter.waiting(map(dict, rows)))
+        back = {(row["tenant_id"], row["agent"]) for row in rows if row["state"] == "ready"}
+        for box in back:
+            self._order.of(*box).returned()
+        await self.wake.publish(back)
+        return rows
+
+    async def _emit(
+        self, tokens: Sequence[int], items: Sequence[EmitItem], reach: Reach
+    ) -> dict[int, Answer]:
+        if self._emitter is None:
+            raise RuntimeError("this mailbox was made without an emitter")
+        said = {item.token: item for item in items}
+        async with self.pool.acquire() as conn, conn.transaction():
+            live = await conn.fetch(_SQL["hold_live"], tokens, *reach.filter)
+            emissions = [_emission(row, said[row["token"]], reach) for row in live]
+            receipts = await self._emitter.emit(conn, emissions) if emissions else []
+            await _log_emitted(conn, emissions, receipts)
+        return {
+            one.token: Answer(one.token, Status.OK, None, "leased", receipt)
+            for one, receipt in zip(emissions, receipts, strict=True)
+        }
 
 
-@dataclass(frozen=True, slots=True)
-class _Reach:
-    """A principal as the statements take it."""
-
-    tenant: str | None
-    agents: list[str] | None
-    token: int | None
-    name: str | None
-
-    @classmethod
-    def of(cls, principal: Principal) -> "_Reach":
-        return cls(
-            None if principal.tenant == "*" else principal.tenant,
-            None if principal.agents is None else sorted(principal.agents),
-            principal.token,
-            # Who shows a lease bearer acts for the holder that claimed it.
-            principal.name if principal.token is None else None,
-        )
-
-    @property
-    def filter(self) -> tuple[str | None, list[str] | None]:
-        return self.tenant, self.agents
-
-    def may_name(self, token: int) -> bool:
-        return self.token is None or self.token == token
+async def _log_emitted(conn: AnyConnection, emissions: Sequence[Emission], receipts: Sequence[UUID]) -> None:
+    rows = [
+        (e.tenant, e.message_id, e.run_id, e.agent, e.token, e.principal, e.on_behalf_of, e.type, receipt)
+        for e, receipt in zip(emissions, receipts, strict=True)
+    ]
+    if rows:
+        await conn.execute(_SQL["log_emitted"], *map(list, zip(*rows, strict=True)))
 
 
-def _expect_tokens(tokens: Sequence[int]) -> None:
-    _expect(1 <= len(tokens) <= MAX_BATCH, f"items: expected 1 to {MAX_BATCH}, got {len(tokens)}")
-    seen: set[int] = set()
-    for place, token in enumerate(tokens):
-        where = f"items[{place}].token"
-        _expect(0 < token < 1 << 63, f"{where}: expected a token as a claim gave it, got {token}")
-        _expect(token not in seen, f"{where}: {token} stands twice in one call")
-        seen.add(token)
+def _emission(row: Record, item: EmitItem, reach: Reach) -> Emission:
+    return Emission(
+        token=row["token"],
+        tenant=row["tenant_id"],
+        agent=row["agent"],
+        message_id=row["id"],
+        run_id=row["run_id"],
+        principal=reach.name or row["holder"],
+        on_behalf_of=row["on_behalf_of"],
+        subscription=row["subscription"],
+        lineage=row["lineage"],
+        envelopes=row["envelopes"],
+        context=row["context"],
+        type=item.type,
+        data=item.data,
+        subject=item.subject,
+    )
 
 
-def _json(value: object) -> str | None:
-    # As text: in an array of jsonb the driver would take a list for one more dimension.
-    return None if value is None else orjson.dumps(value).decode()
-
-
-def _expect(holds: bool, message: str) -> None:
-    if not holds:
-        raise ValueError(message)
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
 
 
 def _to_answer(row: Record) -> Answer:
     return Answer(row["token"], Status(row["status"]), row["until"], row["state"])
+
+
+def _note(cursor: Cursor, leased: Sequence[Record]) -> None:
+    if leased:
+        cursor.claimed(max(row["tag"] for row in leased))
 
 
 def _measure(leased: Sequence[Record]) -> None:
@@ -221,15 +328,14 @@ def _measure(leased: Sequence[Record]) -> None:
     for row in leased:
         # Only a first claim says how long a deposit waited.
         if row["attempts"] == 1:
-            since = max(row["deposited_at"], row["ready_at"])
-            _LATENCY.record((row["claimed_at"] - since).total_seconds())
+            _LATENCY.record(row["waited"])
 
 
-def _claimed(row: Record) -> Claimed:
+def _claimed(tenant: str, agent: str, row: Record, answers: Sequence[Record]) -> Claimed:
     return Claimed(
         id=row["id"],
-        tenant=row["tenant_id"],
-        agent=row["agent"],
+        tenant=tenant,
+        agent=agent,
         subscription=SubscriptionRef(row["subscription"], row["subscription_version"]),
         instruction=row["instruction"],
         envelopes=row["envelopes"],
@@ -240,7 +346,12 @@ def _claimed(row: Record) -> Claimed:
         lineage=row["lineage"],
         lease=LeaseGrant(row["token"], row["leased_until"], row["hard_deadline"], row["seconds"]),
         context=row["context"],
+        answers=[_answer_of(one) for one in answers if one["message_id"] == row["id"]],
     )
+
+
+def _answer_of(row: Record) -> dict[str, Any]:
+    return {key: row[key] for key in ("waiting_for", "answer", "principal", "at")}
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -1,83 +1,28 @@
--- name: claim_batch
--- Waiting work whose time has come is marked due beside the claim, so an idle poll stays one statement.
--- The answer always has a row: `promoted` says whether a second look is worth it.
--- Arguments: tenant, agent, max, lease seconds (null: the message's), principal, incarnation.
-with clock as materialized (
-    select clock_timestamp() as at
-), epoch as materialized (
-    -- The token must outlive a crash: whatever the server's setting, this commit is synchronous.
-    select epoch << 40 as base, set_config('synchronous_commit', 'on', true) from mailbox.token_epoch
-), waiting as materialized (
-    select tenant_id, id from mailbox.work
-    where tenant_id = $1 and agent = $2 and state = 'ready' and not due
-        and ready_at <= (select at from clock)
-    order by ready_at
-    limit 500
-    for update skip locked
-), promoted as (
-    update mailbox.work w set due = true
-    from waiting where w.tenant_id = waiting.tenant_id and w.id = waiting.id
-    returning 1
-), chosen as materialized (
-    select tenant_id, id from mailbox.work
-    where tenant_id = $1 and agent = $2 and state = 'ready' and due and held_by = '{}'
-        and (give_up_at is null or give_up_at > (select at from clock))
-    order by order_key, seq
-    limit $3
-    for update skip locked
-), leased as (
-    update mailbox.work w set
-        state = 'leased',
-        token = (select base from epoch) | nextval('mailbox.token_sequence'),
-        attempts = w.attempts + 1,
-        ended = null,
-        holder = $5,
-        incarnation = $6,
-        claimed_at = clock.at,
-        first_claimed_at = coalesce(w.first_claimed_at, clock.at),
-        give_up_at = coalesce(w.give_up_at, clock.at + make_interval(secs => w.max_age_seconds)),
-        granted_seconds = coalesce($4, w.lease_seconds),
-        hard_deadline = clock.at + make_interval(secs => w.max_run_seconds),
-        leased_until = least(
-            clock.at + make_interval(secs => coalesce($4, w.lease_seconds)),
-            clock.at + make_interval(secs => w.max_run_seconds),
-            coalesce(w.give_up_at, clock.at + make_interval(secs => w.max_age_seconds))
-        )
-    from chosen, clock
-    where w.tenant_id = chosen.tenant_id and w.id = chosen.id
-    returning w.*
-), logged as (
-    insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
-    )
-    select
-        tenant_id, claimed_at, 'claimed', id, run_id, agent, token, holder, on_behalf_of,
-        jsonb_build_object('lease_seconds', granted_seconds, 'incarnation', incarnation)
-    from leased
-    order by token
-)
-select
-    p.promoted, m.id, m.tenant_id, m.agent, m.subscription, m.subscription_version, m.instruction,
-    m.envelopes, m.priority, m.serial_key, m.lineage, m.context, m.deposited_at, m.ready_at, l.attempts,
-    l.max_attempts, l.token, l.leased_until, l.hard_deadline, l.claimed_at,
-    extract(epoch from l.leased_until - l.claimed_at)::double precision as seconds
-from (select count(*) as promoted from promoted) p
-left join (leased l join mailbox.message m on m.tenant_id = l.tenant_id and m.id = l.id) on true
-order by l.order_key, l.seq
+-- name: claim
+-- Arguments: tenant, agent, max, lease seconds (null: the message's), principal, incarnation, lower bound.
+select * from mailbox.claim($1, $2, $3, $4, $5, $6, $7)
+
+-- name: answers
+-- Arguments: tenant, message ids.
+select message_id, at, waiting_for, answer, principal
+from mailbox.answer
+where tenant_id = $1 and message_id = any($2::uuid[])
+order by message_id, number
 
 -- name: renew_batch
+-- `lateral … limit 1` makes every plan look tokens up one by one, in the order given.
 -- A lease with a pending cancel is not prolonged: it ends here, and the attempt is given back.
 -- Arguments: tokens, progress, tenant and agents in reach (null: all), principal (null: the holder).
 with clock as materialized (
     select clock_timestamp() as at
 ), live as materialized (
-    select w.tenant_id, w.id, w.token, w.cancel, w.cancel_to, i.progress::jsonb as progress
+    select w.tenant_id, w.id, w.token, w.cancel, w.cancel_to, i.progress::json as progress
     from unnest($1::bigint[], $2::text[]) as i (token, progress)
-    join mailbox.work w on w.token = i.token and w.state = 'leased'
+    cross join lateral (
+        select * from mailbox.work w where w.token = i.token and w.state = 'leased' limit 1 for update
+    ) w
     where w.leased_until > (select at from clock)
         and ($3::text is null or w.tenant_id = $3) and ($4::text[] is null or w.agent = any($4))
-    order by w.tenant_id, w.id
-    for update of w
 ), renewed as (
     update mailbox.work w set
         leased_until = least(
@@ -98,70 +43,44 @@ with clock as materialized (
     where w.tenant_id = live.tenant_id and w.id = live.id and live.cancel_to = 'dead'
     returning w.*, live.cancel as cause
 ), closed as (
-    insert into mailbox.closed (
-        tenant_id, id, run_id, agent, subscription, state, reason, attempts, token, ended, closed_at
+    insert into mailbox.dead (
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, reason, attempts, max_attempts, token,
+        ended, closed_at
     )
     select
-        tenant_id, id, run_id, agent, subscription, 'dead', cause, attempts - 1, token, 'cancelled', clock.at
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, cause, attempts - 1, max_attempts,
+        token, 'cancelled', clock.at
     from removed, clock
 ), logged as (
     insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
     )
     select
-        tenant_id, clock.at, 'renewed', id, run_id, agent, token, coalesce($5, holder), on_behalf_of,
-        case when progress is null then '{}' else jsonb_build_object('progress', progress) end
+        tenant_id, clock.at, 'renewed', id, run_id, agent, token, coalesce($5, holder), on_behalf_of, null,
+        case when progress is not null then json_build_object('progress', progress) end
     from renewed, clock
     union all
     select
-        tenant_id, clock.at, 'cancelled', id, run_id, agent, token, coalesce($5, holder), on_behalf_of,
-        jsonb_build_object('cause', cause)
+        tenant_id, clock.at, 'cancelled', id, run_id, agent, token, coalesce($5, holder), on_behalf_of, cause, null
     from returned, clock
     union all
     select
-        tenant_id, clock.at, 'died', id, run_id, agent, token, coalesce($5, holder), on_behalf_of,
-        jsonb_build_object('reason', cause, 'after', 'cancelled')
+        tenant_id, clock.at, 'died', id, run_id, agent, token, coalesce($5, holder), on_behalf_of, cause,
+        json_build_object('after', 'cancelled')
     from removed, clock
 )
-select token, 'ok' as status, leased_until as until, 'leased' as state from renewed
+select
+    token, 'ok' as status, leased_until as until, 'leased' as state, tenant_id, agent, null as serial_key
+from renewed
 union all
-select token, 'cancelled', null, 'ready' from returned
+select token, 'cancelled', null, 'ready', tenant_id, agent, null from returned
 union all
-select token, 'cancelled', null, 'dead' from removed
+select token, 'cancelled', null, 'dead', tenant_id, agent, serial_key from removed
 
 -- name: ack_batch
 -- Arguments: tokens, results, usages, tenant and agents in reach (null: all), principal (null: the holder).
-with clock as materialized (
-    select clock_timestamp() as at
-), live as materialized (
-    select w.tenant_id, w.id, w.token, i.result::jsonb as result, i.usage::jsonb as usage
-    from unnest($1::bigint[], $2::text[], $3::text[]) as i (token, result, usage)
-    join mailbox.work w on w.token = i.token and w.state = 'leased'
-    where w.leased_until > (select at from clock)
-        and ($4::text is null or w.tenant_id = $4) and ($5::text[] is null or w.agent = any($5))
-    order by w.tenant_id, w.id
-    for update of w
-), removed as (
-    delete from mailbox.work w using live
-    where w.tenant_id = live.tenant_id and w.id = live.id
-    returning w.*, live.result, live.usage
-), closed as (
-    insert into mailbox.closed (
-        tenant_id, id, run_id, agent, subscription, state, attempts, token, ended, closed_at
-    )
-    select
-        tenant_id, id, run_id, agent, subscription, 'acked', attempts, token, null, clock.at
-    from removed, clock
-), logged as (
-    insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
-    )
-    select
-        tenant_id, clock.at, 'acked', id, run_id, agent, token, coalesce($6, holder), on_behalf_of,
-        jsonb_strip_nulls(jsonb_build_object('usage', usage)) || jsonb_build_object('result', result)
-    from removed, clock
-)
-select token, 'ok' as status, null::timestamptz as until, 'acked' as state from removed
+select token, 'ok' as status, null::timestamptz as until, 'acked' as state
+from mailbox.ack($1, $2, $3, $4, $5, $6)
 
 -- name: release_batch
 -- Arguments: tokens, reasons, retry-after seconds, tenant and agents in reach (null: all), principal
@@ -184,11 +103,11 @@ with clock as materialized (
             else least($8, $7 * power(2, least(w.attempts - 1, 30)))
         end) as ready_at
     from unnest($1::bigint[], $2::text[], $3::double precision[]) as i (token, reason, retry_after)
-    join mailbox.work w on w.token = i.token and w.state = 'leased'
+    cross join lateral (
+        select * from mailbox.work w where w.token = i.token and w.state = 'leased' limit 1 for update
+    ) w
     where w.leased_until > (select at from clock)
         and ($4::text is null or w.tenant_id = $4) and ($5::text[] is null or w.agent = any($5))
-    order by w.tenant_id, w.id
-    for update of w
 ), returned as (
     update mailbox.work w set
         state = 'ready', ended = 'released', attempts = live.attempts, ready_at = live.ready_at,
@@ -201,32 +120,116 @@ with clock as materialized (
     where w.tenant_id = live.tenant_id and w.id = live.id and live.dead_of is not null
     returning w.*, live.reason, live.dead_of
 ), closed as (
-    insert into mailbox.closed (
-        tenant_id, id, run_id, agent, subscription, state, reason, attempts, token, ended, closed_at
+    insert into mailbox.dead (
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, reason, attempts, max_attempts, token,
+        ended, closed_at
     )
     select
-        tenant_id, id, run_id, agent, subscription, 'dead', dead_of, attempts, token, 'released', clock.at
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, dead_of, attempts, max_attempts, token,
+        'released', clock.at
     from removed, clock
 ), logged as (
     insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, until, data
     )
     select
-        tenant_id, clock.at, 'released', id, run_id, agent, token, coalesce($6, holder), on_behalf_of,
-        jsonb_build_object('reason', reason, 'ready_at', ready_at)
+        tenant_id, clock.at, 'released', id, run_id, agent, token, coalesce($6, holder), on_behalf_of, reason,
+        ready_at, null
     from returned, clock
     union all
     select
-        tenant_id, clock.at, 'died', id, run_id, agent, token, coalesce($6, holder), on_behalf_of,
-        jsonb_build_object('reason', dead_of, 'after', 'released', 'detail', reason)
+        tenant_id, clock.at, 'died', id, run_id, agent, token, coalesce($6, holder), on_behalf_of, dead_of, null,
+        json_build_object('after', 'released', 'detail', reason)
     from removed, clock
 )
 select
-    token, 'ok' as status, null::timestamptz as until, 'ready' as state, tenant_id, id, agent,
-    subscription, null as dead_of, due
+    token, 'ok' as status, null::timestamptz as until, 'ready' as state, tenant_id, id, agent, subscription,
+    null as serial_key, null as dead_of, due
 from returned
 union all
-select token, 'ok', null, 'dead', tenant_id, id, agent, subscription, dead_of, false from removed
+select token, 'ok', null, 'dead', tenant_id, id, agent, subscription, serial_key, dead_of, false from removed
+
+-- name: park_batch
+-- The attempt is given back, and age stands still until the answer. A withdrawn lease cannot be parked.
+-- Arguments: tokens, what is waited for, questions, options, dependencies, deadlines, reminders in seconds,
+-- tenant and agents in reach (null: all), principal (null: the holder).
+with clock as materialized (
+    select clock_timestamp() as at
+), live as materialized (
+    select w.tenant_id, w.id, w.token, i.*
+    from unnest(
+        $1::bigint[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[], $7::double precision[]
+    ) as i (asked, waiting_for, question, options, dependency, deadline, remind_after)
+    cross join lateral (
+        select * from mailbox.work w where w.token = i.asked and w.state = 'leased' limit 1 for update
+    ) w
+    where w.leased_until > (select at from clock) and w.cancel_to is distinct from 'dead'
+        and ($8::text is null or w.tenant_id = $8) and ($9::text[] is null or w.agent = any($9))
+), parked as (
+    update mailbox.work w set
+        state = 'parked', ended = 'parked', attempts = w.attempts - 1, still_since = coalesce(w.still_since, clock.at),
+        cancel = null, cancel_to = null
+    from live, clock
+    where w.tenant_id = live.tenant_id and w.id = live.id
+    returning w.*, live.waiting_for, live.deadline, live.question
+), waiting as (
+    insert into mailbox.parked (
+        tenant_id, id, waiting_for, question, options, dependency, deadline, remind_after, remind_at
+    )
+    select
+        tenant_id, id, waiting_for, question, options::json, dependency, deadline, remind_after,
+        clock.at + make_interval(secs => remind_after)
+    from live, clock
+), logged as (
+    insert into mailbox.event (
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, until, data
+    )
+    select
+        p.tenant_id, clock.at, 'parked', p.id, p.run_id, p.agent, p.token, coalesce($10, p.holder), p.on_behalf_of,
+        p.waiting_for, p.deadline,
+        json_build_object('question', l.question, 'options', l.options::json, 'dependency', l.dependency,
+            'remind_after', l.remind_after)
+    from parked p join live l on l.tenant_id = p.tenant_id and l.id = p.id, clock
+)
+select token, 'ok' as status, deadline as until, 'parked' as state, tenant_id, id, agent, subscription,
+    waiting_for, question
+from parked
+
+-- name: resume
+-- Arguments: tenants, ids, answers, principal.
+with clock as materialized (
+    select clock_timestamp() as at
+), found as materialized (
+    select w.tenant_id, w.id, i.answer
+    from unnest($1::text[], $2::uuid[], $3::text[]) as i (tenant_id, id, answer)
+    join mailbox.work w on w.tenant_id = i.tenant_id and w.id = i.id and w.state = 'parked'
+    order by w.id
+    for update of w
+), waited as (
+    delete from mailbox.parked p using found where p.tenant_id = found.tenant_id and p.id = found.id
+    returning p.tenant_id, p.id, p.waiting_for, found.answer
+), resumed as (
+    update mailbox.work w set
+        state = 'ready', due = true, ready_at = clock.at, answered = true,
+        give_up_at = case when w.held_by is null then w.give_up_at + (clock.at - w.still_since) else w.give_up_at end,
+        still_since = case when w.held_by is null then null else w.still_since end
+    from found, clock
+    where w.tenant_id = found.tenant_id and w.id = found.id
+    returning w.*
+), answered as (
+    insert into mailbox.answer (tenant_id, message_id, run_id, at, waiting_for, answer, principal)
+    select r.tenant_id, r.id, r.run_id, clock.at, v.waiting_for, v.answer::json, $4
+    from resumed r join waited v on v.tenant_id = r.tenant_id and v.id = r.id, clock
+), logged as (
+    insert into mailbox.event (
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
+    )
+    select
+        r.tenant_id, clock.at, 'resumed', r.id, r.run_id, r.agent, r.token, $4, r.on_behalf_of, v.waiting_for,
+        json_build_object('answer', v.answer::json)
+    from resumed r join waited v on v.tenant_id = r.tenant_id and v.id = r.id, clock
+)
+select tenant_id, agent, id from resumed
 
 -- name: check_batch
 -- Arguments: tokens, tenant and agents in reach (null: all).
@@ -237,6 +240,36 @@ from mailbox.work w
 where w.token = any($1::bigint[]) and w.state = 'leased'
     and w.leased_until > (select clock_timestamp())
     and ($2::text is null or w.tenant_id = $2) and ($3::text[] is null or w.agent = any($3))
+
+-- name: hold_live
+-- The live leases of these tokens, kept as they are until the transaction ends.
+-- Arguments: tokens, tenant and agents in reach (null: all).
+select
+    w.token, w.tenant_id, w.id, coalesce(w.run_id, w.id) as run_id, w.agent, w.holder, w.on_behalf_of, m.subscription,
+    m.lineage, m.envelopes, m.context
+from mailbox.work w
+join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
+where w.token = any($1::bigint[]) and w.state = 'leased' and w.cancel is null
+    and w.leased_until > (select clock_timestamp())
+    and ($2::text is null or w.tenant_id = $2) and ($3::text[] is null or w.agent = any($3))
+order by w.token
+for share of w
+
+-- name: log_emitted
+-- Arguments: tenants, message ids, run ids, agents, tokens, principals, on behalf of, types, receipt ids.
+insert into mailbox.event (
+    tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
+)
+select
+    tenant_id, clock_timestamp(), 'emitted', message_id, nullif(run_id, message_id), agent, token, principal,
+    on_behalf_of, type, json_build_object('receiptid', receiptid)
+from unnest(
+    $1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::uuid[]
+) as i (tenant_id, message_id, run_id, agent, token, principal, on_behalf_of, type, receiptid)
+
+-- name: promote
+-- Arguments: tenants, agents, serial keys whose head is closed.
+select mailbox.promote($1, $2, $3)
 
 -- name: refuse_batch
 -- Why a token that is not live was refused: its claim is found in the log. What was issued to somebody
@@ -260,24 +293,36 @@ with item as materialized (
     select
         issued.*,
         case
-            when w.token is null and c.token is null then 'stale'
-            when w.state = 'leased' or coalesce(w.ended, c.ended) = 'expired' then 'expired'
-            when coalesce(w.ended, c.ended) = 'cancelled' then 'cancelled'
+            when a.token is not null then 'stale'
+            when w.token is null and d.token is null then 'stale'
+            when w.state = 'leased' and w.cancel_to = 'dead' and w.leased_until > clock_timestamp() then 'cancelled'
+            when w.state = 'leased' or coalesce(w.ended, d.ended) = 'expired' then 'expired'
+            when coalesce(w.ended, d.ended) = 'cancelled' then 'cancelled'
             else 'stale'
         end as status,
-        case when w.state = 'leased' then null else coalesce(w.state, c.state) end as state
+        case
+            when a.token is not null then 'acked'
+            when d.token is not null then 'dead'
+            when w.state <> 'leased' then w.state
+        end as state
     from issued
     left join mailbox.work w
         on w.tenant_id = issued.tenant_id and w.id = issued.message_id and w.token = issued.token
-    left join mailbox.closed c
-        on c.tenant_id = issued.tenant_id and c.id = issued.message_id and c.token = issued.token
+    left join mailbox.dead d
+        on d.tenant_id = issued.tenant_id and d.id = issued.message_id and d.token = issued.token
+    left join lateral (
+        select e.token from mailbox.event e
+        where w.token is null and d.token is null and e.message_id = issued.message_id
+            and e.tenant_id = issued.tenant_id and e.kind = 'acked' and e.token = issued.token
+        limit 1
+    ) a on true
 ), logged as (
     insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, data
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail
     )
     select
-        tenant_id, clock_timestamp(), 'refused', message_id, run_id, agent, token,
-        coalesce($4, principal), on_behalf_of, jsonb_build_object('refusal', status || '_' || $5::text)
+        tenant_id, clock_timestamp(), 'refused', message_id, run_id, agent, token, coalesce($4, principal),
+        on_behalf_of, status || '_' || $5::text
     from judged
 )
 select

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
-import cel
+from sereno.subscriptions.cel_native import native
 
 MAX_PATTERN = 200
 # Nested counts multiply: (a{1,100}){1,100} is 10,000 copies and took 14 s on 60,000 characters.
@@ -17,7 +17,7 @@ def read_pattern(literal: str) -> str:
     """The pattern in a CEL string literal; ValueError says what is wrong with it."""
     if len(literal) > MAX_PATTERN:
         raise ValueError(f"expected a pattern of at most {MAX_PATTERN} characters")
-    pattern = cel.evaluate(literal)
+    pattern = native().evaluate(literal)
     if not isinstance(pattern, str):
         raise ValueError("expected the pattern as text")  # noqa: TRY004 - what people write is a value
     return pattern
@@ -33,6 +33,6 @@ def check_copies(patterns: Sequence[str]) -> None:
 def check_syntax(literal: str) -> None:
     """ValueError when the literal's pattern is no regular expression."""
     try:
-        cel.evaluate(f"''.matches({literal})")
+        native().evaluate(f"''.matches({literal})")
     except (ValueError, RuntimeError):
         raise ValueError("expected a regular expression in RE2 syntax") from None

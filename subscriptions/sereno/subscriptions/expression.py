@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import cel
-
 from sereno.subscriptions.cel_cost import TooCostlyError, Weights, check
+from sereno.subscriptions.cel_native import native
 from sereno.subscriptions.cel_shape import Shape, shape_of
 from sereno.subscriptions.cel_token import Token, tokens_of
 
@@ -80,7 +79,7 @@ def event_of(attributes: Mapping[str, Any]) -> Event:
     """The event with these flat attributes; an absent `data` is an empty map. FilterFault when CEL cannot hold it."""
     present = {"data": {}, **{name: value for name, value in attributes.items() if value is not None}}
     try:
-        return Event(cel.Context(variables=present), Weights(present))
+        return Event(native().Context(variables=present), Weights(present))
     except (TypeError, ValueError, OverflowError, RuntimeError) as fault:
         raise FilterFault(f"cel cannot read the event: {_first_sentence(fault)}") from None
 
@@ -96,7 +95,7 @@ def compile_expression(source: str) -> Expression:
     if nodes > MAX_NODES:
         raise ValueError(f"expected at most {MAX_NODES} names, values and operators in CEL; found {nodes}")
     try:
-        program = cel.compile(source)
+        program = native().compile(source)
     except ValueError as fault:
         raise ValueError(_syntax(str(fault))) from None
     shape = shape_of(source, tokens)

@@ -12,6 +12,7 @@ from sereno.subscriptions.models import Kind
 from sereno.subscriptions.models.subscription import Delivery
 from sereno.subscriptions.yaml_text import Path
 
+SHORTEST_LEASE = timedelta(seconds=1)
 SHORTEST_INTERVAL = timedelta(minutes=1)
 # Each is asked for every event of the source.
 MAX_FILTERS = 200
@@ -65,6 +66,7 @@ def _subscription(spec: Any) -> Iterator[Objection]:
     else:
         yield from _expressions(filters)
     yield from _interval(_at(spec, "source", "time", "every"))
+    yield from _lease(_at(spec, "delivery", "lease"))
     yield from _platform_types(_at(spec, "source", "platform", "types"))
     yield from _order(spec)
 
@@ -113,6 +115,12 @@ def _interval(every: Any) -> Iterator[Objection]:
             ("spec", "source", "time", "every"),
             "expected at least 1m: nothing fires more than once a minute",
         )
+
+
+def _lease(written: Any) -> Iterator[Objection]:
+    length = _duration(written)
+    if length is not None and timedelta() < length < SHORTEST_LEASE:
+        yield ("spec", "delivery", "lease"), "expected at least 1s: a shorter lease ends before it is renewed"
 
 
 def _order(spec: Mapping[str, Any]) -> Iterator[Objection]:

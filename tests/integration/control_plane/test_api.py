@@ -179,6 +179,7 @@ async def test_refused_steps_change_nothing(client: httpx.AsyncClient) -> None:
         ("pause", {}, 422, "bad_input"),
         ("pause", {"reason": ""}, 422, "bad_input"),
         ("pause", {"reason": " "}, 422, "bad_input"),
+        ("pause", {"reason": "a\0b"}, 422, "bad_input"),
         ("resume", {"reason": "x"}, 409, "not_allowed"),
     ):
         answer = await client.post(f"/v1/subscriptions/refund-watch/{verb}", json=body)

@@ -84,7 +84,7 @@ async def test_postgres_lets_no_stranger_in(running: Up) -> None:
         for password in ("", user, "postgres"):
             address = bare.replace("//sereno@", f"//{user}:{password}@")
             with pytest.raises(asyncpg.InvalidPasswordError):
-                await asyncpg.connect(address, passfile="/dev/null")
+                await asyncpg.connect(address, passfile=str(running.data / "none"))
     assert not list((running.data / "postgres").rglob(".s.PGSQL*"))
 
 

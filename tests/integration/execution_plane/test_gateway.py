@@ -230,6 +230,16 @@ async def test_the_handshake_allows_every_origin_alike(gateway: Gateway) -> None
     assert "webhook-allowed-origin" not in (await gateway.http.options("/in/in-hub")).headers
 
 
+@pytest.mark.parametrize(
+    ("rate", "allowed"), [("1", True), ("0", False), ("x", False), ("\u0661", False), ("9" * 5000, True)]
+)
+async def test_a_rate_is_a_positive_number_of_any_length(gateway: Gateway, rate: str, allowed: bool) -> None:
+    asking = {b"webhook-request-origin": b"shop.example", b"webhook-request-rate": rate.encode()}
+    answer = await gateway.http.options("/in/in-hub", headers=asking)
+    assert answer.status_code == 200
+    assert ("webhook-allowed-origin" in answer.headers) is allowed
+
+
 async def test_a_full_ingress_asks_the_sender_to_come_again(gateway: Gateway) -> None:
     jetstream = gateway.nats.jetstream()
     config = (await jetstream.stream_info(INGRESS)).config

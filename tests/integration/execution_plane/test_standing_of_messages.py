@@ -75,7 +75,9 @@ async def test_a_revoked_subscription_has_nothing_to_claim(plane: Plane) -> None
 async def test_a_deleted_subscription_withdraws_its_messages(plane: Plane) -> None:
     await plane.declare(watch("deleted"))
     assert await plane.claimable() == 0
-    closed = await plane.pool.fetchrow("SELECT state, reason FROM mailbox.closed")
+    closed = await plane.pool.fetchrow(
+        "SELECT state, reason FROM mailbox.standing WHERE closed_at IS NOT NULL"
+    )
     assert closed is not None
     assert (closed["state"], closed["reason"]) == ("dead", "withdrawn")
 

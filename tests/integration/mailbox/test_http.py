@@ -110,6 +110,8 @@ async def test_strangers_are_refused(api: httpx.AsyncClient, bearer: str) -> Non
         ("/v1/leases/renew", {"items": [{"token": 1}, {"token": 1}]}, "body.items[1].token"),
         ("/v1/leases/release", {"items": [{"token": 1, "reason": "x", "retry_after": -1}]}, "body.items.0.retry_after"),
         ("/v1/leases/release", {"items": [{"token": 1}]}, "body.items.0.reason"),
+        ("/v1/leases/release", {"items": [{"token": 1, "reason": "a\0b"}]}, "body.items.0.reason"),
+        ("/v1/mailboxes/triage/claim", CLAIM | {"incarnation": "a\0b"}, "body.incarnation"),
     ],
 )  # fmt: skip
 async def test_a_refusal_names_the_field(

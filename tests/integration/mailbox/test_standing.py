@@ -93,7 +93,7 @@ async def test_what_a_person_deleted_is_dead_and_its_holder_is_told(
     assert [got.subscription.name for got in await claim(mailbox)] == ["other"]
     answer = await renew(mailbox, leased)
     assert (answer.status, answer.state) == (Status.CANCELLED, "dead")
-    rows = await pool.fetch("select state, reason, attempts from mailbox.closed")
+    rows = await pool.fetch("select state, reason, attempts from mailbox.standing where state = 'dead'")
     assert [tuple(row) for row in rows] == [("dead", "withdrawn", 0)] * 2
     assert await pool.fetchval("select count(*) from mailbox.notice") == 0
 

@@ -89,7 +89,7 @@ async def test_an_acknowledgement_closes_the_work_with_its_result(pool: AnyPool,
         Answer(got.lease.token, Status.OK, None, "acked")
     ]
     assert await pool.fetchval("select count(*) from mailbox.work") == 0
-    assert await pool.fetchval("select state from mailbox.closed where id = $1", got.id) == "acked"
+    assert await pool.fetchval("select state from mailbox.standing where id = $1", got.id) == "acked"
     data = await pool.fetchval("select data from mailbox.event where kind = 'acked'")
     assert data == {"result": {"n": 1}, "usage": {"tokens": 7}}
 
@@ -107,7 +107,7 @@ async def test_a_stale_token_is_refused_after_a_new_claim(pool: AnyPool, mailbox
     before = await pool.fetchrow("select * from mailbox.work")
     assert (await verb(mailbox, name, old.lease.token)).status is Status.STALE
     assert await pool.fetchrow("select * from mailbox.work") == before
-    refusal = "select data ->> 'refusal' from mailbox.event where kind = 'refused' and token = $1"
+    refusal = "select detail from mailbox.event where kind = 'refused' and token = $1"
     assert await pool.fetchval(refusal, old.lease.token) == f"stale_{name}"
     assert (await verb(mailbox, "ack", new.lease.token)).status is Status.OK
 
@@ -213,7 +213,7 @@ async def test_what_cannot_be_processed_dies_with_a_reason_and_one_notice(
     for got in await claim(mailbox):
         [answer] = await mailbox.release([ReleaseItem(got.lease.token, reason)])
         assert answer.state == "dead"
-    closed = await pool.fetch("select distinct state, reason from mailbox.closed")
+    closed = await pool.fetch("select distinct state, reason from mailbox.standing")
     assert [tuple(row) for row in closed] == [("dead", dead_of)]
     [notice] = await pool.fetch("select cause, count from mailbox.notice")
     assert (notice["cause"], notice["count"]) == (f"dead/refund-watch/{dead_of}", 2)
@@ -228,7 +228,7 @@ async def test_a_crash_counts_as_an_attempt_until_they_are_used_up(pool: AnyPool
         await lapse(pool, got.lease.token)
         await Reaper(pool).sweep()
     assert await claim(mailbox) == []
-    assert await pool.fetchval("select reason from mailbox.closed") == "exhausted"
+    assert await pool.fetchval("select reason from mailbox.dead") == "exhausted"
     assert await pool.fetchval("select sum(count) from mailbox.notice") == 1
 
 
@@ -238,7 +238,7 @@ async def test_work_older_than_its_age_is_given_up(pool: AnyPool, mailbox: Mailb
     assert got.lease.until < got.lease.hard_deadline
     await lapse(pool, got.lease.token)
     await Reaper(pool).sweep()
-    assert await pool.fetchval("select reason from mailbox.closed") == "deadline"
+    assert await pool.fetchval("select reason from mailbox.dead") == "deadline"
 
 
 async def test_released_work_that_grew_too_old_is_given_up_without_a_claim(
@@ -250,7 +250,7 @@ async def test_released_work_that_grew_too_old_is_given_up_without_a_claim(
 
     async def given_up() -> bool:
         await Reaper(pool).sweep()
-        return bool(await pool.fetchval("select reason = 'deadline' from mailbox.closed"))
+        return bool(await pool.fetchval("select reason = 'deadline' from mailbox.dead"))
 
     await until(given_up)
     assert await claim(mailbox) == []
@@ -317,7 +317,7 @@ async def test_every_event_says_who_for_whom_in_which_run_under_which_lease(
     [again] = await claim(mailbox, principal=worker)
     await mailbox.ack([AckItem(got.lease.token)], worker)
     await mailbox.ack([AckItem(again.lease.token)], worker)
-    rows = await pool.fetch("select * from mailbox.event order by position")
+    rows = await pool.fetch("select * from mailbox.history order by position")
     assert [row["kind"] for row in rows] == ["claimed", "renewed", "released", "claimed", "refused", "acked"]
     for row in rows:
         assert (row["principal"], row["on_behalf_of"]) == ("agent:triage", "user:marta")

@@ -23,8 +23,8 @@ class Counting(Mailbox):
 
     looked = 0
 
-    async def _claim_once(self, *arguments: Any) -> tuple[list[Claimed], bool]:
-        found = await super()._claim_once(*arguments)
+    async def _claim_once(self, tenant: str, agent: str, limit: int, *arguments: Any) -> list[Claimed]:
+        found = await super()._claim_once(tenant, agent, limit, *arguments)
         self.looked += 1
         return found
 

@@ -187,7 +187,9 @@ async def test_the_lineage_of_a_cause_travels_with_the_message(plane: Plane) -> 
         ("e-2", "legal-review", "delivered"),
         ("e-2", "refund-watch", "cycle"),
     ]
-    caused = await plane.rows("select lineage from mailbox.message where agent = 'legal' and lineage <> '[]'")
+    caused = await plane.rows(
+        "select lineage from mailbox.message where agent = 'legal' and lineage::text <> '[]'"
+    )
     assert caused == [{"lineage": [{"message": cause, "agent": "support-triage"}]}]
 
 

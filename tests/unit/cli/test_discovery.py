@@ -39,6 +39,30 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
         discover(data=tmp_path, environment={})
 
 
+@pytest.mark.parametrize("content", ["[]", '{"control_url": 5}', '{"token_file": []}'])
+def test_a_file_of_another_shape_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "sereno.json").write_text(content)
+    with pytest.raises(CommandError, match=r"sereno\.json: expected"):
+        discover(data=tmp_path, environment={})
+
+
+def test_what_cannot_be_opened_tells_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sereno.json").mkdir()
+    (tmp_path / "token").write_bytes(b"\xff")
+    assert discover(data=tmp_path, environment={}).token is None
+    assert discover(data=tmp_path / ("a" * 300), environment={}).token is None
+    (tmp_path / "sereno.json").rmdir()
+    (tmp_path / "sereno.json").write_text(f'{{"token_file": "{tmp_path}/token"}}')
+    assert discover(data=tmp_path, environment={}).token is None
+
+
+@pytest.mark.parametrize("token", ["srn_é", "srn_a\nb", "srn_\udcff"])
+def test_a_token_that_no_header_can_carry_is_refused_and_not_quoted(tmp_path: Path, token: str) -> None:
+    with pytest.raises(CommandError, match="the token has characters") as error:
+        discover(data=tmp_path, token=token, environment={})
+    assert "srn_" not in error.value.message
+
+
 def test_the_data_folder_follows_the_environment(tmp_path: Path) -> None:
     assert default_data_folder({"SERENO_DATA": str(tmp_path)}) == tmp_path
     assert default_data_folder({"XDG_STATE_HOME": str(tmp_path)}) == tmp_path / "sereno"

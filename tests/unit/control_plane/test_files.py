@@ -55,6 +55,8 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
         (tmp_path / "none.yaml", "No such file"),
         (tmp_path / "latin.yaml", "expected UTF-8"),
         (tmp_path / "folder", "found none"),
+        (tmp_path / ("a" * 300), "File name too long"),
+        (Path("/dev/zero"), "expected at most"),
     ):
         with pytest.raises(CommandError, match=said):
             files.read(path)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+import asyncpg
 import httpx
 import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from sereno.mailbox.engine import problems
+from sereno.mailbox.engine import problem_details, problems
 
 
 class Order(BaseModel):
@@ -35,6 +36,14 @@ def _app() -> FastAPI:
     async def away() -> None:
         raise ConnectionResetError
 
+    @app.get("/dead-connection")
+    async def dead_connection() -> None:
+        raise asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
+
+    @app.get("/nul")
+    async def nul() -> None:
+        raise asyncpg.CharacterNotInRepertoireError('invalid byte sequence for encoding "UTF8": 0x00')
+
     @app.post("/orders")
     async def order(order: Order) -> int:
         return order.amount
@@ -54,13 +63,15 @@ async def api() -> httpx.AsyncClient:
         ("/refused", 409, "version_conflict"),
         ("/fault", 500, "fault"),
         ("/away", 503, "unavailable"),
+        ("/dead-connection", 503, "unavailable"),
+        ("/nul", 422, "bad_input"),
         ("/no", 404, "not_found"),
     ],
 )
 async def test_an_error_is_a_problem(api: httpx.AsyncClient, path: str, status: int, code: str) -> None:
     answer = await api.get(path)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert answer.headers["content-type"] == problems.MEDIA_TYPE
+    assert answer.headers["content-type"] == problem_details.MEDIA_TYPE
     assert "hunter2" not in answer.text
 
 

@@ -21,6 +21,14 @@ def test_the_keys_as_they_are_written() -> None:
     assert dedup_key.of_state("run_1", "finished") == "state:run_1@finished"
 
 
+def test_a_key_that_no_index_could_hold_is_its_digest() -> None:
+    long, other = (dedup_key.of_event("/s", "é" * 5000 + end) for end in "ab")
+    assert long == dedup_key.of_event("/s", "é" * 5000 + "a")
+    assert long != other
+    assert long.startswith("sha256 of#")
+    assert len(long) < 100
+
+
 @given(SOURCES, TEXT, SOURCES, TEXT)
 def test_two_events_share_a_key_only_when_source_and_id_agree(a: str, b: str, c: str, d: str) -> None:
     assert (dedup_key.of_event(a, b) == dedup_key.of_event(c, d)) == ((a, b) == (c, d))

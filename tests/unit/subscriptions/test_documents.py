@@ -175,6 +175,8 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
         ({"filters": [{"cel": "data.x in ["}]}, "spec.filters[0].cel", "CEL at 1:12"),
         ({"filters": [{"not": {"cel": "foo(1)"}}]}, "spec.filters[0].not.cel", "unknown function foo"),
         ({"delivery": {"lease": "2h"}}, "spec.delivery.lease", "lease (2h) is longer than max_run (1h)"),
+        ({"delivery": {"lease": "999ms"}}, "spec.delivery.lease", "expected at least 1s"),
+        ({"filters": [{"any": []}]}, "spec.filters[0].any", "expected at least 1; found 0"),
         ({"delivery": {"max_attempts": 0}}, "spec.delivery.max_attempts", "expected at least 1"),
         ({"delivery": {"priority": True}}, "spec.delivery.priority", "expected a whole number"),
         (

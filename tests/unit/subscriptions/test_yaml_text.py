@@ -129,6 +129,12 @@ def test_few_lines_never_grow_without_bound() -> None:
     assert time.process_time() - started < 2
 
 
+@pytest.mark.parametrize("text", ["中文\uff0c测试\uff01", "\uff41\uff9e\ufffc", "\ufb01 \ue000", "😀"])
+def test_text_of_any_script_is_text(text: str) -> None:
+    assert value(f"a: {text}") == {"a": text}
+    assert value(f'a: "{text}"') == {"a": text}
+
+
 def test_a_byte_order_mark_is_no_text() -> None:
     assert value("\ufeffa: 1") == {"a": 1}
     assert read("\ufeffa: 1".encode())[0][0].value == {"a": 1}

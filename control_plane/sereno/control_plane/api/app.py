@@ -11,13 +11,16 @@ from sereno.control_plane.api.authentication import authenticate
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.problems import Problem, Readiness
+from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.engine.telemetry import logger
 
 TITLE = "Sereno control plane"
 VERSION = "v1"
 # Connection lost, resources short, operator's doing, lock or statement time-out: try again.
 _PASSING = ("08", "53", "55", "57")
+# A NUL character, in text and in JSON.
+_UNSTORABLE = ("22021", "22P05")
 _log = logger("control.api")
 _PROBLEMS = problem_details.answers(
     {
@@ -58,6 +61,8 @@ def _install_database_problems(app: FastAPI) -> None:
             _log.warning("database_unreachable", error=type(error).__name__)
             problem = Problem(503, "unavailable", "the database does not answer; try again")
             return problems.respond(problem, {"Retry-After": "1"})
+        if _state(error) in _UNSTORABLE:
+            return problems.respond(problems.UNSTORABLE)
         # The driver's message quotes parameters, so only its kind is told.
         _log.error("database_fault", path=request.url.path, error=type(error).__name__)
         return problems.respond(Problem(500, "fault", "an internal fault; it was logged"))
@@ -68,5 +73,8 @@ def _passing(error: Exception) -> bool:
         return True
     if not isinstance(error, DBAPIError):
         return False
-    state = str(getattr(error.orig, "sqlstate", None) or "")
-    return error.connection_invalidated or state.startswith(_PASSING)
+    return error.connection_invalidated or _state(error).startswith(_PASSING)
+
+
+def _state(error: Exception) -> str:
+    return str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")

@@ -19,8 +19,11 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if not declared.isdigit() or int(declared) > self._limit:
+        declared = dict(scope["headers"]).get(b"content-length", b"0").lstrip(b"0")
+        if (
+            len(declared) > len(str(self._limit))
+            or int(declared if declared.isdigit() else b"0") > self._limit
+        ):
             await self._refusal()(scope, receive, send)
             return
         exceeded = await self._count(scope, receive, send)

@@ -10,6 +10,8 @@ from sereno.mailbox.cli.client import ProblemError
 from sereno.mailbox.cli.exits import CommandError
 
 DEFAULT_FILE = Path("sereno.yaml")
+# More than that no plane takes in one request.
+LARGEST_BYTES = 8_000_000
 _SUFFIXES = {".yaml", ".yml"}
 _SEPARATOR = "---\n"
 
@@ -48,21 +50,37 @@ class Files:
 def read(path: Path | None) -> Files:
     """What `-f` names. Raises `CommandError` when it cannot be read."""
     if path == Path("-"):
-        return _join([("<stdin>", sys.stdin.read())])
+        return _join([("<stdin>", _decoded("<stdin>", sys.stdin.buffer.read(LARGEST_BYTES + 1)))])
     path = path or DEFAULT_FILE
-    found = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
+    try:
+        found = _found(path)
+    except OSError as fault:
+        raise CommandError(f"{path} cannot be read: {fault.strerror}") from fault
     if not found:
         raise CommandError(f"{path}: expected files that end in .yaml or .yml; found none")
     return _join([(str(file), _text(file)) for file in found])
 
 
+def _found(path: Path) -> list[Path]:
+    return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
+
+
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_BYTES + 1)
     except OSError as fault:
         raise CommandError(f"{file} cannot be read: {fault.strerror}") from fault
+    return _decoded(str(file), content)
+
+
+def _decoded(name: str, content: bytes) -> str:
+    if len(content) > LARGEST_BYTES:
+        raise CommandError(f"{name}: expected at most {LARGEST_BYTES:,} bytes")
+    try:
+        return content.decode()
     except UnicodeDecodeError as fault:
-        raise CommandError(f"{file}: expected UTF-8 text: {fault.reason} at byte {fault.start}") from fault
+        raise CommandError(f"{name}: expected UTF-8 text: {fault.reason} at byte {fault.start}") from fault
 
 
 def _join(files: list[tuple[str, str]]) -> Files:

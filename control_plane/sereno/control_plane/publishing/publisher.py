@@ -24,6 +24,7 @@ from sereno.control_plane.store import heads, projection
 from sereno.control_plane.store.heads import Head
 from sereno.control_plane.waiting import pause
 from sereno.mailbox.engine import faults
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions import snapshot
 from sereno.subscriptions.snapshot import Manifest
@@ -59,7 +60,7 @@ class Publisher:
         while not stop.is_set():
             try:
                 await self.round()
-            except (OSError, TimeoutError, NatsError, JetStreamError, SQLAlchemyError) as fault:
+            except (*DATABASE_FAULTS, NatsError, JetStreamError, SQLAlchemyError) as fault:
                 self._log.warning("publish_retry", error=str(fault) or type(fault).__name__)
                 await pause(stop, 0.5)
             await pause(stop, ROUND_SECONDS)

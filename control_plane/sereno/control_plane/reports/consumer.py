@@ -18,6 +18,7 @@ from sereno.control_plane.waiting import pause
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.bus import REPORTS
 from sereno.mailbox.engine.outbox import POSITION_HEADER
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions.report import ActivityReport, loads
 
@@ -44,7 +45,7 @@ class ReportConsumer:
                 while not stop.is_set():
                     await self.take(subscription)
                     await self._forget_in_time()
-            except (OSError, TimeoutError, NatsError, SQLAlchemyError) as fault:
+            except (*DATABASE_FAULTS, NatsError, SQLAlchemyError) as fault:
                 self._log.warning("reports_retry", error=type(fault).__name__)
                 await pause(stop, 0.5)
 

@@ -1,8 +1,10 @@
 """`sereno serve`: one process of one plane, alone."""
 
 import asyncio
+import gc
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +14,7 @@ import typer
 import uvloop
 from pydantic import ValidationError
 
+from sereno.deploy.child import GO
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine import telemetry
@@ -42,12 +45,16 @@ def register(app: typer.Typer) -> None:
         config: Annotated[
             Path | None, typer.Option("--config", help="JSON or TOML file with its settings (SERENO_CONFIG).")
         ] = None,
+        held: Annotated[bool, typer.Option("--held", hidden=True)] = False,
     ) -> None:
         """Run one process of a plane in the foreground; SIGTERM ends it."""
+        run = _load(process)
+        if held and sys.stdin.buffer.read() != GO:
+            return
         settings = _settings(config)
         telemetry.setup(process.value, json_logs=settings.json_logs)
         try:
-            uvloop.run(_until_told(_entry(process), settings))
+            uvloop.run(_until_told(run, settings))
         except _UNREACHABLE as fault:
             raise StartError(str(fault), Exit.UNREACHABLE) from fault
         except BaseExceptionGroup as group:
@@ -57,18 +64,32 @@ def register(app: typer.Typer) -> None:
             raise StartError(_first(away), Exit.UNREACHABLE) from group
 
 
+def _load(process: Process) -> Run:
+    """The coroutine of a process; what an import makes stays, so collecting meanwhile would be in vain."""
+    gc.disable()
+    try:
+        return _entry(process)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def _entry(process: Process) -> Run:
     """The coroutine of a process; only its own plane is imported."""
     if process is Process.CONTROL:
         from sereno.control_plane.process import run  # noqa: PLC0415
 
         return run
-    from sereno.execution_plane import processes  # noqa: PLC0415
+    from sereno.execution_plane.processes import (  # noqa: PLC0415
+        run_gateway,
+        run_listeners,
+        run_pipeline,
+    )
 
     return {
-        Process.GATEWAY: processes.run_gateway,
-        Process.LISTENERS: processes.run_listeners,
-        Process.PIPELINE: processes.run_pipeline,
+        Process.GATEWAY: run_gateway,
+        Process.LISTENERS: run_listeners,
+        Process.PIPELINE: run_pipeline,
     }[process]
 
 

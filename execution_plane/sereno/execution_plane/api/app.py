@@ -13,7 +13,7 @@ from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.problems import Readiness
+from sereno.mailbox.engine.probes import Readiness
 from sereno.mailbox.http.authentication import Authenticate, Callers
 from sereno.mailbox.http.router import KnowsAgent
 from sereno.mailbox.http.router import router as mailbox_router

@@ -8,6 +8,7 @@ from sereno.subscriptions.models.endpoint import LARGEST_BODY
 
 # A sender that is cut off in the middle of its body never reads why; so much more is read and dropped first.
 DROPPED_BYTES = 4 * LARGEST_BODY
+_LARGEST = str(LARGEST_BODY)
 _SENTENCE = f"a request may have at most {LARGEST_BODY:,} bytes"
 _CLOSE = {"Connection": "close"}
 
@@ -23,8 +24,8 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if declared.isdigit() and int(declared) > LARGEST_BODY:
+        declared = dict(scope["headers"]).get(b"content-length", b"0").lstrip(b"0")
+        if len(declared) > len(_LARGEST) or (declared.isdigit() and int(declared) > LARGEST_BODY):
             await _drop(receive)
             await respond(Problem(413, "too_large", _SENTENCE), _CLOSE)(scope, receive, send)
             return

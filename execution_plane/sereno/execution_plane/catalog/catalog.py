@@ -5,12 +5,11 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-import asyncpg
-
 from sereno.execution_plane.catalog.tenant import TenantCatalog, picture
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.principal import Principal
 from sereno.subscriptions.snapshot import CatalogObject, Manifest, Refusal, loads
@@ -91,7 +90,7 @@ class Catalog:
         while not stop.is_set():
             try:
                 await self.refresh(pool)
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+            except DATABASE_FAULTS as fault:
                 _log.warning("catalog_retry", error=type(fault).__name__)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), REFRESH_SECONDS)

@@ -38,17 +38,13 @@ where tenant_id = $1 and key like 'subscription/%' and first_seen_at <= $2
 order by key, first_seen_at desc
 
 -- name: messages
-select m.id, m.agent, m.deposited_at, m.lineage, m.max_attempts,
-    coalesce(c.state, w.state) as state, coalesce(c.attempts, w.attempts) as attempts, c.reason, c.closed_at,
-    coalesce(w.held_by, '{}') as held_by, w.leased_until
-from mailbox.message m
-left join mailbox.work w on w.tenant_id = m.tenant_id and w.id = m.id
-left join mailbox.closed c on c.tenant_id = m.tenant_id and c.id = m.id
-where m.tenant_id = $1 and m.id = any($2::uuid[])
+select id, agent, deposited_at, lineage, max_attempts, state, attempts, reason, closed_at, held_by, leased_until
+from mailbox.standing
+where tenant_id = $1 and id = any($2::uuid[])
 
 -- name: message_events
 select message_id, at, kind, token, principal, data
-from mailbox.event
+from mailbox.history
 where tenant_id = $1 and message_id = any($2::uuid[])
 order by message_id, position
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import typer
 
-from sereno.mailbox.cli.output import print_table
+from sereno.mailbox.cli.output import plain, print_table
 
 _NO_NUMBERS = ("message",)
 
 
 def show(explanation: Mapping[str, Any]) -> None:
     """Print the explanation on stdout."""
-    typer.echo(explanation["sentence"])
+    typer.echo(plain(explanation["sentence"]))
     typer.echo()
     print_table(("cause", ""), _cause(explanation))
     for decision in explanation["decisions"]:

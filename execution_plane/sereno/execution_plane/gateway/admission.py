@@ -20,6 +20,7 @@ from sereno.execution_plane.gateway.signatures.mac import digests
 
 # One envelope has to fit into one message of the ingress stream, with room for what we write.
 LARGEST_ENVELOPE = 960_000
+_STATUS = {"too_large": 413, "unsupported_media_type": 415}
 _DUMMY_KEY = (b"no endpoint has this key",)
 
 
@@ -79,7 +80,7 @@ class Admission:
         if isinstance(found, Unsupported):
             return Refused(415, "unsupported_media_type", found.message, "content-type")
         if isinstance(found, Rejected):
-            return Refused(400, found.code, found.message, found.field)
+            return Refused(_STATUS.get(found.code, 400), found.code, found.message, found.field)
         return self._admitted(endpoint, arrival, found)
 
     def _is_authentic(self, endpoint: Endpoint, arrival: Arrival) -> bool:

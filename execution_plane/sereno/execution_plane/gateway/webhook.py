@@ -1,6 +1,7 @@
 """Webhooks over HTTP: authenticate, make durable, answer 202; and the CloudEvents handshake on OPTIONS."""
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -22,6 +23,7 @@ from sereno.mailbox.engine.problems import Problem, respond
 from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
 
 RETRY_AFTER_SECONDS = 2
+_RATE = re.compile("0*[1-9][0-9]*")
 _PROPAGATOR = TraceContextTextMapPropagator()
 _log = logger("gateway")
 _requests = counter("sereno.webhook.requests")
@@ -116,7 +118,7 @@ def _link_senders_traces(admitted: Admitted) -> None:
 
 def _is_possible(rate: str | None) -> bool:
     """Whether a rate asked for is one (4.1.4): absent, or a positive integer of requests a minute."""
-    return rate is None or (rate.isascii() and rate.isdigit() and int(rate) > 0)
+    return rate is None or _RATE.fullmatch(rate) is not None
 
 
 def _accepted(receipts: list[str]) -> Response:

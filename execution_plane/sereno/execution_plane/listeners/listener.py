@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import ClassVar, Protocol
 
-import asyncpg
 from nats.errors import Error as NatsError
 
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 
 TURN_SECONDS = 0.1
-_AWAY = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, NatsError)
+_AWAY = (*DATABASE_FAULTS, NatsError)
 _log = logger("listeners")
 
 Clock = Callable[[], Awaitable[datetime]]

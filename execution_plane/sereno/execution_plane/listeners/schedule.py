@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Literal
 from uuid import UUID
@@ -17,6 +17,7 @@ from sereno.subscriptions.snapshot import CatalogObject
 TOLERANCE = timedelta(seconds=5)
 MAX_SIGNALS = 500
 """How many instants of one schedule are emitted in one turn; the rest follow in the next."""
+_FIRST = datetime.min.replace(tzinfo=UTC)
 _MOMENT = timedelta(microseconds=1)
 
 Misfire = Literal["skip", "latest", "all"]
@@ -79,7 +80,12 @@ def of_object(declared: CatalogObject) -> Schedule | None:
         expires=spec.limits.expires,
         next_due=None,
     )
-    return replace(new, next_due=_next(new, declared.updated_at - _MOMENT))
+    return replace(new, next_due=_next(new, _just_before(declared.updated_at)))
+
+
+def _just_before(moment: datetime) -> datetime:
+    """So that an instant at this very moment is still to come; the calendar's first moment has none before it."""
+    return moment - _MOMENT if moment > _FIRST else moment
 
 
 def reconcile(old: Schedule | None, declared: Schedule) -> Schedule:

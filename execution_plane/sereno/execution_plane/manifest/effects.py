@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 
 from sereno.execution_plane.manifest.change import Change, Effect
-from sereno.mailbox import standing
+from sereno.mailbox import limits, standing
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.wake import Box
+from sereno.subscriptions.snapshot import CatalogObject
 
 PRINCIPAL = "system:manifest"
 
@@ -16,6 +17,13 @@ async def apply(connection: AnyConnection, changes: Iterable[Change]) -> set[Box
     for change in changes:
         boxes |= await _apply(connection, change)
     return boxes
+
+
+async def limit(connection: AnyConnection, objects: Iterable[CatalogObject]) -> None:
+    """Give each agent the limit that it is declared with; one that is not there any more keeps its last."""
+    for agent in objects:
+        if agent.kind == "Agent":
+            await limits.set_concurrency(connection, agent.tenant, agent.name, agent.spec.get("concurrency"))
 
 
 async def _apply(connection: AnyConnection, change: Change) -> set[Box]:

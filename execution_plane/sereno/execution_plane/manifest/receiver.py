@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-import asyncpg
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -18,9 +17,10 @@ from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.manifest import store
 from sereno.execution_plane.manifest.bucket import Bucket, manifest_key
 from sereno.execution_plane.manifest.change import Change, changes
-from sereno.execution_plane.manifest.effects import apply
+from sereno.execution_plane.manifest.effects import apply, limit
 from sereno.execution_plane.manifest.store import Blob
 from sereno.mailbox.connection import AnyConnection, AnyPool
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
 from sereno.mailbox.wake import Wake
 from sereno.subscriptions.snapshot import (
@@ -38,7 +38,7 @@ REREAD_SECONDS = 1.0
 SILENT_SECONDS = 5.0
 # Every process of this plane reads the catalog again each second.
 SETTLE_ROUNDS = 4
-_AWAY = (OSError, TimeoutError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError)
+_AWAY = (*DATABASE_FAULTS, NatsError)
 _refused = counter("sereno.manifest.refused")
 _age = histogram("sereno.manifest.age")
 _log = logger("manifest")
@@ -147,6 +147,7 @@ class Receiver:
             await store.put(connection, manifest, signed, blobs)
             changed = changes(manifest.tenant, before, [blob.object for blob in blobs])
             boxes = await apply(connection, changed)
+            await limit(connection, [blob.object for blob in blobs])
         await self._wake.publish(boxes)
         self._settling |= {(c.tenant, c.subscription): (c, SETTLE_ROUNDS) for c in changed}
         _log.info("manifest_in_force", tenant=manifest.tenant, epoch=manifest.epoch, version=manifest.version)

@@ -6,6 +6,8 @@ from pathlib import Path
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.engine.settings import Settings
 from sereno.subscriptions.snapshot import load_public_key
 
 MAX_KEYS = 2
@@ -29,6 +31,14 @@ def read(path: Path | None) -> Mapping[str, Ed25519PublicKey]:
     if not isinstance(written, dict) or not 0 < len(written) <= MAX_KEYS:
         raise TrustError(f"{path}: expected one or {MAX_KEYS} keys, as an object from key id to base64")
     return {key_id: _key(path, key_id, text) for key_id, text in written.items()}
+
+
+def configured(settings: Settings) -> Mapping[str, Ed25519PublicKey]:
+    """The keys that the settings of this process pin. Raises `CommandError` with the sentence."""
+    try:
+        return read(settings.manifest_keys_file)
+    except TrustError as fault:
+        raise CommandError(str(fault)) from fault
 
 
 def _key(path: Path, key_id: str, text: object) -> Ed25519PublicKey:

@@ -22,6 +22,7 @@ from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.round import Decided
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.bus import INGRESS
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
 from sereno.mailbox.wake import Wake, mailboxes
 
@@ -62,7 +63,7 @@ class Consumer:
                 async with self._subscribed() as subscription:
                     while not stop.is_set():
                         await self._step(subscription)
-            except (OSError, TimeoutError, NatsError, asyncpg.PostgresError, asyncpg.InterfaceError) as fault:
+            except (*DATABASE_FAULTS, NatsError) as fault:
                 _log.warning("pipeline_retry", error=f"{type(fault).__name__}: {fault}")
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), _RETRY_SECONDS)

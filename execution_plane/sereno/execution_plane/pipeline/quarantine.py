@@ -10,6 +10,7 @@ from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
 from sereno.execution_plane.pipeline.round import Decided, failed
 from sereno.mailbox.connection import AnyConnection
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 
 UNDECIDABLE = "undecidable"
 _DATA_FAULTS = (
@@ -18,7 +19,6 @@ _DATA_FAULTS = (
     asyncpg.ProgramLimitExceededError,
     asyncpg.UntranslatableCharacterError,
 )
-_ENGINE_FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
 _KEPT = (
     "specversion",
     "id",
@@ -35,7 +35,7 @@ _KEPT = (
 
 def is_fault_of_data(fault: Exception) -> bool:
     """Whether trying the same events again would fail the same way; a fault of an engine passes."""
-    return isinstance(fault, _DATA_FAULTS) or not isinstance(fault, _ENGINE_FAULTS)
+    return isinstance(fault, _DATA_FAULTS) or not isinstance(fault, DATABASE_FAULTS)
 
 
 def unreadable(arrival: Arrival, fault: Exception) -> Unreadable:

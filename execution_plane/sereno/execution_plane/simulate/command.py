@@ -18,7 +18,7 @@ from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Faults
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
-from sereno.subscriptions.models.types import parse_instant
+from sereno.subscriptions.models.types import format_instant, parse_instant
 
 
 def simulate(
@@ -81,6 +81,10 @@ def _run(
     start = first or (head[0][1].at if head else last)
     if start is None:
         return
+    if last is not None and last < start:
+        raise CommandError(
+            f"--to: expected an instant not earlier than {format_instant(start)}, the first one"
+        )
     found = {(d.object.tenant, d.object.name): d for d in declare(declared, start)}
     world = World(found, show_unmatched=show_unmatched)
     yield from world.run(chain(head, lines), last)

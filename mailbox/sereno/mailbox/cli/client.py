@@ -25,7 +25,10 @@ class Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._url = url
         # The environment's proxies are for the internet; the token must not reach one.
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+        try:
+            self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
+        except httpx.InvalidURL as fault:
+            raise CommandError(f"{url} is no address: {fault}") from fault
 
     def get(self, path: str, **query: Any) -> Any:
         """GET with the query parameters that are not `None`."""
@@ -45,9 +48,18 @@ class Client:
         except (httpx.TransportError, httpx.InvalidURL) as fault:
             raise CommandError(f"{self._url} does not answer: {fault}", Exit.UNREACHABLE) from fault
         if answer.is_success:
-            return answer.json() if answer.content else None
+            return _json(answer, self._url)
         problem = _problem(answer)
         raise ProblemError(_sentence(problem), of_status(answer.status_code), problem)
+
+
+def _json(answer: httpx.Response, url: str) -> Any:
+    try:
+        return answer.json() if answer.content else None
+    except ValueError as fault:
+        raise CommandError(
+            f"{url} is no plane of Sereno: it does not answer JSON", Exit.UNREACHABLE
+        ) from fault
 
 
 def _problem(answer: httpx.Response) -> Mapping[str, Any]:

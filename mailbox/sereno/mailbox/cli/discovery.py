@@ -9,6 +9,7 @@ from pathlib import Path
 from sereno.mailbox.cli.exits import CommandError, Exit
 
 FILE_NAME = "sereno.json"
+_TEXTS = ("control_url", "execution_url", "token_file")
 ROOT_DATA = Path("/var/lib/sereno")
 
 
@@ -61,19 +62,26 @@ def discover(
     return Discovery(
         control_url or environment.get("SERENO_CONTROL_URL") or file.get("control_url"),
         execution_url or environment.get("SERENO_EXECUTION_URL") or file.get("execution_url"),
-        token or environment.get("SERENO_TOKEN") or _token(file),
+        _sendable(token or environment.get("SERENO_TOKEN") or _token(file)),
     )
+
+
+def _sendable(token: str | None) -> str | None:
+    """The token, if a header can carry it; it is never quoted, since it may be a true one with a slip in it."""
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise CommandError("the token has characters that no token has: give the text of the token file")
+    return token
 
 
 def _read(folder: Path) -> Mapping[str, str]:
     path = folder / FILE_NAME
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except OSError:
         return {}
     except ValueError as fault:
         raise CommandError(f"{path}: expected JSON as 'sereno up' writes it: {fault}") from fault
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or not all(isinstance(content.get(name, ""), str) for name in _TEXTS):
         raise CommandError(f"{path}: expected a JSON object as 'sereno up' writes it")
     return content
 
@@ -84,5 +92,5 @@ def _token(file: Mapping[str, str]) -> str | None:
         return None
     try:
         return Path(path).read_text(encoding="ascii").strip()
-    except OSError:
+    except (OSError, ValueError):
         return None

@@ -15,6 +15,7 @@ from nats.errors import Error as NatsError
 
 from sereno.mailbox.engine import faults, queries
 from sereno.mailbox.engine.bus import PUBLISH_TIMEOUT_SECONDS
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
 
 POSITION_HEADER = "Sereno-Position"
@@ -98,7 +99,7 @@ class Relay:
             try:
                 async with self._pool.acquire() as connection:
                     await self._lead(connection, stop)
-            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, NatsError) as fault:
+            except (*DATABASE_FAULTS, NatsError) as fault:
                 self._log.warning("outbox_retry", error=str(fault) or type(fault).__name__)
             await _pause(stop, 0.5)
 

@@ -17,6 +17,16 @@ SESSION = {
     "jit": "off",
 }
 
+# What any call may raise because the database is away, ended the connection or refused. The last one is what the
+# driver says of a connection that died under another call: it is no fault of the data either.
+DATABASE_FAULTS = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
+
 
 class DatabaseUnreachableError(Exception):
     """PostgreSQL does not answer at the configured address; the message is fit for a person."""
@@ -47,7 +57,7 @@ async def connect(dsn: str, *, application_name: str) -> "asyncpg.Connection[asy
             command_timeout=COMMAND_TIMEOUT_SECONDS,
             server_settings={**SESSION, "application_name": application_name},
         )
-    except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as fault:
+    except (*DATABASE_FAULTS, ValueError) as fault:
         raise _unreachable(dsn, fault) from fault
     await prepare(connection)
     return connection
@@ -67,7 +77,7 @@ async def open_pool(
             server_settings={**SESSION, "application_name": application_name},
             init=prepare,
         )
-    except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as fault:
+    except (*DATABASE_FAULTS, ValueError) as fault:
         raise _unreachable(dsn, fault) from fault
 
 

@@ -1,6 +1,6 @@
 """Errors of the HTTP APIs as problem details (RFC 9457) with a stable `code`, and the probes of a process."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import asyncpg
 import orjson
@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from sereno.mailbox.engine import problem_details
+from sereno.mailbox.engine.probes import RUNNING, Readiness, readiness
 from sereno.mailbox.engine.problem_details import MEDIA_TYPE
 from sereno.mailbox.engine.telemetry import logger, metrics_page
 
@@ -23,9 +24,6 @@ _CODES = {
     413: "too_large",
 }
 
-Readiness = Callable[[], Awaitable[Mapping[str, str | None]]]
-"""Answers each dependency by name with `None` when it is fine, else with a sentence."""
-
 
 class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
     """A refusal that becomes a problem-details answer: HTTP status, stable code, a sentence, more members."""
@@ -36,6 +34,11 @@ class Problem(Exception):  # noqa: N818 - RFC 9457 calls it a problem
         self.code = code
         self.detail = detail
         self.members = members
+
+
+UNSTORABLE = Problem(
+    422, "bad_input", "expected text without the NUL character, which PostgreSQL cannot keep"
+)
 
 
 def respond(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
@@ -75,12 +78,19 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(asyncpg.PostgresConnectionError)
     @app.exception_handler(asyncpg.CannotConnectNowError)
+    @app.exception_handler(asyncpg.InterfaceError)
+    @app.exception_handler(asyncpg.InternalClientError)
     @app.exception_handler(ConnectionError)
     @app.exception_handler(TimeoutError)
     async def away(_request: Request, error: Exception) -> Response:
         _log.warning("engine_unreachable", error=type(error).__name__)
         problem = Problem(503, "unavailable", "a dependency does not answer; try again")
         return respond(problem, {"Retry-After": "1"})
+
+    @app.exception_handler(asyncpg.CharacterNotInRepertoireError)
+    @app.exception_handler(asyncpg.UntranslatableCharacterError)
+    async def unstorable(_request: Request, _error: Exception) -> Response:
+        return respond(UNSTORABLE)
 
     @app.exception_handler(Exception)
     async def fault(request: Request, error: Exception) -> Response:
@@ -93,17 +103,12 @@ def install_probes(app: FastAPI, ready: Readiness) -> None:
 
     @app.get("/healthz", tags=["probes"], summary="The process runs")
     async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
+        return dict(RUNNING)
 
     @app.get("/readyz", tags=["probes"], summary="The process can do its work")
     async def readyz() -> Response:
-        checks = await ready()
-        failing = {name: reason for name, reason in checks.items() if reason is not None}
-        body = {
-            "status": "unready" if failing else "ready",
-            "checks": {n: r or "ok" for n, r in checks.items()},
-        }
-        return Response(orjson.dumps(body), 503 if failing else 200, media_type="application/json")
+        status, body, media_type = await readiness(ready)
+        return Response(body, status, media_type=media_type)
 
     @app.get("/metrics", tags=["probes"], summary="Prometheus metrics")
     async def metrics() -> Response:

@@ -30,6 +30,12 @@ class Settings(BaseSettings):
     control_port: int = Field(7700, ge=0, le=65535, description="port of the control plane")
     execution_host: str = Field("127.0.0.1", description="address on which the execution plane listens")
     execution_port: int = Field(7701, ge=0, le=65535, description="port of the execution plane")
+    listeners_port: int = Field(
+        0, ge=0, le=65535, description="port of the listeners' probes and metrics; 0: a free one"
+    )
+    pipeline_port: int = Field(
+        0, ge=0, le=65535, description="port of the pipeline's probes and metrics; 0: a free one"
+    )
     control_url: str = Field("http://127.0.0.1:7700", description="where others reach the control plane")
     execution_url: str = Field("http://127.0.0.1:7701", description="where others reach the execution plane")
     signing_key_file: Path | None = Field(

@@ -1,7 +1,7 @@
 """Routes of the mailbox; every refusal is a problem that names the field."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -15,6 +15,7 @@ from sereno.mailbox.lease_items import Answer
 from sereno.mailbox.principal import Principal
 from sereno.mailbox.verbs import Mailbox
 
+T = TypeVar("T")
 KnowsAgent = Callable[[str, str], bool]
 """Answers whether this tenant has declared this agent."""
 
@@ -29,6 +30,8 @@ def router(
     routes = APIRouter(prefix="/v1")
     _claims(routes, mailbox, callers, bearers, knows_agent)
     _verbs(routes, mailbox, callers)
+    _sayings(routes, mailbox, callers)
+    _operations(routes, mailbox, callers, knows_agent)
     _lists(routes, mailbox, callers, knows_agent)
     return routes
 
@@ -89,6 +92,68 @@ def _verbs(routes: APIRouter, mailbox: Mailbox, callers: Callers) -> None:
         return await _answers(mailbox.check([item.token for item in body.items], caller))
 
 
+def _sayings(routes: APIRouter, mailbox: Mailbox, callers: Callers) -> None:
+    holder = Depends(callers.holder)
+
+    @routes.post("/leases/park", tags=["leases"], summary="Set work aside", response_model_exclude_none=True)
+    async def park(body: shapes.ParkBody, caller: Annotated[Principal, holder]) -> shapes.Answers:
+        items = [_read(f"items.{n}.dependency", item.item) for n, item in enumerate(body.items)]
+        return await _answers(mailbox.park(items, caller))
+
+    @routes.post(
+        "/leases/emit", tags=["leases"], summary="Emit events of the agent", response_model_exclude_none=True
+    )
+    async def emit(body: shapes.EmitBody, caller: Annotated[Principal, holder]) -> shapes.Answers:
+        try:
+            return await _answers(mailbox.emit([item.item() for item in body.items], caller))
+        except RuntimeError as fault:
+            raise Problem(503, "no_emitter", str(fault)) from fault
+
+
+def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
+    member = Depends(callers.member)
+
+    @routes.post("/messages/{identifier}/resume", tags=["mailbox"], summary="Answer parked work")
+    async def resume(
+        identifier: str, body: shapes.ResumeBody, caller: Annotated[Principal, member]
+    ) -> dict[str, str]:
+        _prefix, uuid = _read("path.identifier", lambda: from_people(identifier))
+        found = await listing.message(mailbox.pool, uuid, caller)
+        if found is None:
+            raise Problem(404, "not_found", f"there is no message {identifier}")
+        if not await mailbox.resume(found["tenant"], uuid, body.answer, caller.name):
+            raise Problem(409, "not_parked", f"message {identifier} is {found['state']}, not parked")
+        return {"id": identifier, "state": "ready"}
+
+    @routes.post("/mailboxes/{agent}/redrive", tags=["mailbox"], summary="Bring the dead back")
+    async def redrive(
+        agent: str,
+        body: shapes.OperationBody,
+        caller: Annotated[Principal, member],
+        tenant: str | None = None,
+    ) -> shapes.Count:
+        home = _reachable(caller, tenant, agent, knows_agent)
+        which = _read("body.filter.ids", lambda: body.filter.filter(agent))
+        count = await mailbox.redrive(
+            home, which, reason=body.reason, principal=caller.name, preview=body.preview
+        )
+        return shapes.Count(count=count)
+
+    @routes.post("/mailboxes/{agent}/dead-letter", tags=["mailbox"], summary="End what nobody holds")
+    async def dead_letter(
+        agent: str,
+        body: shapes.OperationBody,
+        caller: Annotated[Principal, member],
+        tenant: str | None = None,
+    ) -> shapes.Count:
+        home = _reachable(caller, tenant, agent, knows_agent)
+        which = _read("body.filter.ids", lambda: body.filter.filter(agent))
+        count = await mailbox.dead_letter(
+            home, which, reason=body.reason, principal=caller.name, preview=body.preview
+        )
+        return shapes.Count(count=count)
+
+
 def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
     member = Depends(callers.member)
 
@@ -135,6 +200,14 @@ async def _answers(verb: Awaitable[Sequence[Answer]]) -> shapes.Answers:
         path, _, sentence = str(fault).partition(": ")
         raise _bad_input(f"body.{path}", sentence) from fault
     return shapes.Answers(items=[shapes.AnswerItem.of(answer) for answer in answers])
+
+
+def _read(path: str, reader: Callable[[], T]) -> T:
+    """What a field says; a refusal of its form names it."""
+    try:
+        return reader()
+    except ValueError as fault:
+        raise _bad_input(path, str(fault)) from fault
 
 
 def _reachable(caller: Principal, tenant: str | None, agent: str, knows_agent: KnowsAgent) -> str:

@@ -1,20 +1,27 @@
 """The shapes of the mailbox's HTTP verbs; a field out of bounds is refused by name."""
 
-import re
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from sereno.envelope.identifiers import to_people
-from sereno.mailbox.lease_items import AckItem, Answer, Claimed, ReleaseItem, RenewItem, Status
+from sereno.envelope.identifiers import from_people, to_people
+from sereno.mailbox.dead_letter import Filter
+from sereno.mailbox.lease_items import (
+    AckItem,
+    Answer,
+    Claimed,
+    EmitItem,
+    ParkItem,
+    ReleaseItem,
+    RenewItem,
+    Status,
+)
+from sereno.mailbox.refusals import MAX_REMINDER_SECONDS, expect_json
 from sereno.mailbox.verbs import MAX_BATCH
 
-MAX_RESULT_BYTES = 65_536
 MAX_LEASE_SECONDS = 86_400.0
 MAX_WAIT_SECONDS = 60.0
-_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _MAX_TOKEN = (1 << 63) - 1
 
 
@@ -24,16 +31,19 @@ class _Body(BaseModel):
 
 def _small(value: Any) -> Any:
     try:
-        text = orjson.dumps(value)
-    except TypeError as fault:
-        raise ValueError(f"expected JSON in UTF-8: {fault}") from fault
-    if len(text) > MAX_RESULT_BYTES:
-        raise ValueError(f"expected at most {MAX_RESULT_BYTES} bytes of JSON, got {len(text)}")
-    if _NUL.search(text):
-        raise ValueError("expected text without the NUL character, which PostgreSQL cannot keep")
+        expect_json("value", value)
+    except ValueError as fault:
+        raise ValueError(str(fault).removeprefix("value: ")) from fault
     return value
 
 
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected text without the NUL character, which PostgreSQL cannot keep")
+    return text
+
+
+Stored = Annotated[str, AfterValidator(_storable)]
 Token = Annotated[int, Field(gt=0, le=_MAX_TOKEN, strict=True, description="Names the lease.")]
 Small = Annotated[Any, AfterValidator(_small)]
 
@@ -44,7 +54,7 @@ class ClaimBody(_Body):
     max: int = Field(1, ge=1, le=MAX_BATCH, strict=True)
     lease_seconds: float | None = Field(None, ge=1, le=MAX_LEASE_SECONDS, allow_inf_nan=False)
     wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)
-    incarnation: str = Field("", max_length=200, description="Names this very process of the worker.")
+    incarnation: Stored = Field("", max_length=200, description="Names this very process of the worker.")
 
 
 class RenewBodyItem(_Body):
@@ -66,7 +76,7 @@ class AckBodyItem(_Body):
 
 class ReleaseBodyItem(_Body):
     token: Token
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Stored = Field(min_length=1, max_length=500)
     retry_after: float | None = Field(
         None, ge=0, le=MAX_LEASE_SECONDS, allow_inf_nan=False, description="Seconds."
     )
@@ -77,6 +87,37 @@ class ReleaseBodyItem(_Body):
 
 class CheckBodyItem(_Body):
     token: Token
+
+
+class ParkBodyItem(_Body):
+    token: Token
+    waiting_for: Literal["approval", "question", "dependency"]
+    question: Stored | None = Field(None, min_length=1, max_length=2000)
+    options: list[Annotated[Stored, Field(min_length=1, max_length=200)]] = Field([], max_length=50)
+    deadline: AwareDatetime | None = None
+    remind_after_seconds: float | None = Field(None, ge=1, le=MAX_REMINDER_SECONDS, allow_inf_nan=False)
+    dependency: str | None = Field(None, description="The message to wait for, `msg_…`.")
+
+    def item(self) -> ParkItem:
+        return ParkItem(
+            self.token,
+            self.waiting_for,
+            self.question,
+            self.options,
+            self.deadline,
+            self.remind_after_seconds,
+            None if self.dependency is None else from_people(self.dependency)[1],
+        )
+
+
+class EmitBodyItem(_Body):
+    token: Token
+    type: Stored = Field(min_length=1, max_length=200, description="CloudEvents type.")
+    data: Small = None
+    subject: Stored | None = Field(None, min_length=1, max_length=1000)
+
+    def item(self) -> EmitItem:
+        return EmitItem(self.token, self.type, self.data, self.subject)
 
 
 _Items = Field(min_length=1, max_length=MAX_BATCH)
@@ -98,6 +139,44 @@ class CheckBody(_Body):
     items: list[CheckBodyItem] = _Items
 
 
+class ParkBody(_Body):
+    items: list[ParkBodyItem] = _Items
+
+
+class EmitBody(_Body):
+    items: list[EmitBodyItem] = _Items
+
+
+class ResumeBody(_Body):
+    answer: Annotated[dict[str, Any], AfterValidator(_small)]
+
+
+class FilterBody(_Body):
+    """Which messages; what is not given does not restrict. `reason` is why they are dead."""
+
+    agent: Stored | None = None
+    subscription: Stored | None = None
+    reason: Stored | None = None
+    older_than_seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
+    ids: list[str] | None = Field(None, max_length=MAX_BATCH)
+
+    def filter(self, agent: str) -> Filter:
+        ids = None if self.ids is None else [from_people(one)[1] for one in self.ids]
+        return Filter(agent, self.subscription, self.reason, self.older_than_seconds, ids)
+
+
+class OperationBody(_Body):
+    """`preview` changes nothing and says how many it would be."""
+
+    filter: FilterBody = FilterBody()
+    reason: Stored = Field(min_length=1, max_length=500)
+    preview: bool = False
+
+
+class Count(BaseModel):
+    count: int
+
+
 class AnswerItem(BaseModel):
     """What became of one item; `until` and `state` where they are known."""
 
@@ -105,10 +184,18 @@ class AnswerItem(BaseModel):
     status: Status
     until: datetime | None = None
     state: str | None = None
+    receiptid: str | None = None
 
     @classmethod
     def of(cls, answer: Answer) -> "AnswerItem":
-        return cls(token=answer.token, status=answer.status, until=answer.until, state=answer.state)
+        receipt = None if answer.receiptid is None else to_people("rcp", answer.receiptid)
+        return cls(
+            token=answer.token,
+            status=answer.status,
+            until=answer.until,
+            state=answer.state,
+            receiptid=receipt,
+        )
 
 
 class Answers(BaseModel):
@@ -175,6 +262,7 @@ class MessageShape(BaseModel):
                 seconds=lease.seconds,
                 bearer=bearer,
             ),
+            answers=[dict(answer) for answer in claimed.answers],
         )
 
 

@@ -87,4 +87,11 @@ class Withdraw:
     reason: str
 
 
-Command = Claim | Renew | Ack | Release | Park | Resume | Reap | Hold | Unhold | Withdraw
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """Bring it back from the dead."""
+
+    now: datetime
+
+
+Command = Claim | Renew | Ack | Release | Park | Resume | Reap | Hold | Unhold | Withdraw | Redrive

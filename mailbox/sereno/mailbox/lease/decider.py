@@ -42,6 +42,8 @@ def decide(work: Work, command: c.Command) -> Events | Refusal:
             return (e.Resumed(now),) if work.state is State.PARKED else Refusal(None, "not parked")
         case c.Reap(now):
             return _reap(work, now)
+        case c.Redrive(now):
+            return (e.Redriven(now),) if work.state is State.DEAD else Refusal(None, "not dead")
         case c.Hold() | c.Unhold() | c.Withdraw():
             return _of_subscription(work, command)
 
@@ -130,6 +132,8 @@ def _of_subscription(work: Work, command: c.Hold | c.Unhold | c.Withdraw) -> Eve
 
 def evolve(work: Work, event: e.Event) -> Work:
     """The work after this event. Raises `IllegalTransitionError` when the table does not have the move."""
+    if isinstance(event, e.Carried):
+        return event.work
     try:
         target = _TARGETS[work.state, event.kind]
     except KeyError:
@@ -138,7 +142,7 @@ def evolve(work: Work, event: e.Event) -> Work:
     return _age(changed, event.at)
 
 
-def _apply(work: Work, event: e.Event) -> Work:
+def _apply(work: Work, event: e.Move) -> Work:
     match event:
         case e.Claimed():
             return _leased(work, event)
@@ -154,6 +158,8 @@ def _apply(work: Work, event: e.Event) -> Work:
             return replace(work, cancel=reason, withdrawn=True)
         case e.Resumed(at):
             return replace(work, ready_at=at)
+        case e.Redriven(at):
+            return Work(work.terms, at)
         case _:
             return _ended(replace(work, cancel=None, withdrawn=False), event)
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 
+from sereno.mailbox.lease.work import Work
+
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
@@ -95,7 +97,24 @@ class Withdrawn:
     reason: str
 
 
-Event = (
+@dataclass(frozen=True, slots=True)
+class Redriven:
+    """A person brought it back: a new run, counters anew."""
+
+    kind: ClassVar = "redriven"
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Everything before is in `work`: written before a day of the log is dropped."""
+
+    kind: ClassVar = "carried"
+    at: datetime
+    work: Work
+
+
+Move = (
     Claimed
     | Renewed
     | Acked
@@ -108,4 +127,7 @@ Event = (
     | Held
     | Unheld
     | Withdrawn
+    | Redriven
 )
+
+Event = Move | Carried

@@ -5,7 +5,7 @@ counts only while its token is that of the live lease, which ends at `until` wha
 after that nothing but a new claim acts. A lease never runs past its hard deadline (claim + `max_run`)
 nor past the give-up time (first claim + `max_age`; while the work is parked or held, that clock
 stands). Attempts are counted at the claim and given back by what was no attempt: `not_started`, park,
-cancel. Work that closed stays closed.
+cancel. What was acknowledged stays so; what is dead comes back only when a person redrives it.
 
 The diagram in the part's README is drawn from this table, and the database's CHECKs are held against it.
 """
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 
 CLOSED = frozenset({State.ACKED, State.DEAD})
-"""What leaves the hot table and never comes back."""
+"""What leaves the hot table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ TRANSITIONS: tuple[Transition, ...] = (
     Transition(State.LEASED, "unheld", State.LEASED),
     Transition(State.PARKED, "unheld", State.PARKED),
     Transition(State.LEASED, "withdrawn", State.LEASED),
+    Transition(State.DEAD, "redriven", State.READY),
 )
 
 

@@ -94,8 +94,12 @@ class Worker:
                 async with asyncio.TaskGroup() as group:
                     for lane in self._lanes:
                         group.create_task(self._serve(lane))
-        except* MailboxError as failed:
-            raise failed.exceptions[0] from None
+        except BaseExceptionGroup as failed:
+            # Not `except*`: Python 3.11.2 wraps what is raised in it into a group again.
+            ours, others = failed.split(MailboxError)
+            if ours is None or others is not None:
+                raise
+            raise ours.exceptions[0] from None
         finally:
             watching.cancel()
             await asyncio.to_thread(self._heartbeat.close)

@@ -25,7 +25,7 @@ class AgentSpec(Declared):
     adapter: Literal["exec", "push", "pull"]
     description: LongText | None = None
     capabilities: Annotated[tuple[Name, ...], Field(max_length=64)] = ()
-    concurrency: Annotated[StrictInt, Field(ge=1, le=10_000)] = 1
+    concurrency: Annotated[StrictInt, Field(ge=1, le=10_000)] | None = None
     mode: Mode | None = None
     budget: Budget | None = None
     egress: Literal["local", "remote"] | None = None

@@ -58,10 +58,12 @@ class Declared(BaseModel):
 
 def _joined(title: str, fault: ValidationError | None, objections: list[Objection]) -> ValidationError:
     lines: list[InitErrorDetails] = [
-        {"type": PydanticCustomError(error["type"], _plain(error["msg"])), "loc": error["loc"], "input": None}
-        for error in (
-            fault.errors(include_url=False, include_context=False, include_input=False) if fault else ()
-        )
+        {
+            "type": PydanticCustomError(error["type"], _plain(error["msg"]), error.get("ctx")),
+            "loc": error["loc"],
+            "input": None,
+        }
+        for error in (fault.errors(include_url=False, include_input=False) if fault else ())
     ]
     lines += [
         {"type": PydanticCustomError("rule", _plain(message)), "loc": path, "input": None}
@@ -71,5 +73,5 @@ def _joined(title: str, fault: ValidationError | None, objections: list[Objectio
 
 
 def _plain(message: str) -> Any:
-    # The parameter's type is LiteralString; braces need no escape because no context is given.
+    # The parameter's type is LiteralString; the message is finished, no brace in it names a member of the context.
     return message

@@ -1,5 +1,6 @@
-"""Create the mailbox: messages, work, closed work, event log, notices, tokens."""
+"""Create the mailbox: messages, work, the dead, event log, slots, notices, tokens, and its functions."""
 
+import re
 from pathlib import Path
 
 from alembic import op
@@ -9,12 +10,16 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
+# Up to a semicolon that stands neither in a comment nor in the body of a function.
+_STATEMENT = re.compile(r"(?:--[^\n]*\n|\$\$.*?\$\$|[^;])+;", re.DOTALL)
+
 
 def upgrade() -> None:
-    script = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    # The driver prepares each statement, so it takes one at a time.
-    for statement in script.split(";\n"):
-        if statement.strip():
+    here = Path(__file__)
+    for name in ("0001_mailbox.sql", "0001_functions.sql", "0001_partitions.sql"):
+        script = here.with_name(name).read_text(encoding="utf-8")
+        # The driver prepares each statement, so it takes one at a time.
+        for statement in _STATEMENT.findall(script):
             op.execute(statement)
 
 

@@ -1,0 +1,58 @@
+"""The gateway as a process: webhooks, the worker API and explain over HTTP."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+
+from sereno.execution_plane.agent_events import AgentEvents
+from sereno.execution_plane.api import Parts, create_app
+from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.gateway.admission import Admission
+from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
+from sereno.execution_plane.gateway.secrets import Secrets
+from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.manifest import trust
+from sereno.execution_plane.manifest.receiver import Receiver
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.mailbox.bearer import LeaseBearers
+from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.engine import http_server
+from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.verbs import Mailbox
+from sereno.mailbox.wake import Wake
+
+
+async def run(settings: Settings, stop: asyncio.Event) -> None:
+    """Webhooks, the worker API and explain over HTTP. Raises what says, in a sentence, why it cannot start."""
+    keys, bearers = trust.configured(settings), _lease_bearers(settings)
+    with listening(settings.execution_host, settings.execution_port) as bound:
+        async with open_engines(settings, "gateway") as engines:
+            catalog, wake = Catalog(), Wake(engines.nats)
+            await catalog.refresh(engines.pool)
+            await wake.start()
+            commit = GroupCommit(IngressPublisher(engines.nats))
+            webhooks = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, _now)
+            mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
+            app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: checks(engines)))
+            log_start("gateway", settings)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(http_server.serve(app, bound, stop))
+                tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
+            # Requests are answered by now; what they still left in a batch is written before the connection goes.
+            await commit.close()
+
+
+def _lease_bearers(settings: Settings) -> LeaseBearers:
+    path = settings.lease_key_file
+    if path is None:
+        raise CommandError("no key for lease bearers is configured; set SERENO_LEASE_KEY_FILE")
+    try:
+        return LeaseBearers(path.read_bytes())
+    except OSError as fault:
+        raise CommandError(f"the key for lease bearers in {path} cannot be read: {fault.strerror}") from fault
+    except ValueError as fault:
+        raise CommandError(f"{path}: {fault}") from fault
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

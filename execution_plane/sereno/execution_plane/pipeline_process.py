@@ -1,0 +1,44 @@
+"""The pipeline as a process: the consumer of the ingress with its guards, the reaper of leases, and retention."""
+
+import asyncio
+from collections.abc import Awaitable
+
+from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.manifest import trust
+from sereno.execution_plane.manifest.receiver import Receiver
+from sereno.execution_plane.pipeline.consumer import Consumer
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.mailbox.engine import http_server, probes
+from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.reaper import Reaper
+from sereno.mailbox.retention import Retention
+from sereno.mailbox.wake import Wake
+
+
+async def run(settings: Settings, stop: asyncio.Event) -> None:
+    """The consumer of the ingress with its guards, the reaper of leases, and a receiver of manifests."""
+    keys = trust.configured(settings)
+    with listening(settings.execution_host, settings.pipeline_port) as bound:
+        async with open_engines(settings, "pipeline") as engines:
+            catalog, wake = Catalog(), Wake(engines.nats)
+            await catalog.refresh(engines.pool)
+            log_start("pipeline", settings)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(http_server.serve(probes.app(lambda: checks(engines)), bound, stop))
+                tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
+                tasks.create_task(Consumer(engines.pool, engines.nats, catalog).run(stop))
+                tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
+                tasks.create_task(_until(stop, Retention(engines.pool).run()))
+
+
+async def _until(stop: asyncio.Event, work: Awaitable[None]) -> None:
+    """Run what would run for ever, and end it when told to stop; if it ends by a fault, so does this."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    finally:
+        for task in (working, stopping):
+            task.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)

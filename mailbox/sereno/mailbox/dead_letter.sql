@@ -1,0 +1,119 @@
+-- name: count_dead
+-- Arguments: tenant, agent, subscription, reason, older than seconds, ids (each null: any).
+select count(*) from mailbox.dead d
+where d.tenant_id = $1 and ($2::text is null or d.agent = $2) and ($3::text is null or d.subscription = $3)
+    and ($4::text is null or d.reason = $4)
+    and ($5::double precision is null or d.closed_at <= clock_timestamp() - make_interval(secs => $5))
+    and ($6::uuid[] is null or d.id = any($6))
+
+-- name: join_lines
+-- The lines of the dead that are to come back are held before they are joined.
+-- Arguments: the filter.
+insert into mailbox.serial_slot as s (tenant_id, agent, serial_key)
+select distinct d.tenant_id, d.agent, d.serial_key from mailbox.dead d
+where d.tenant_id = $1 and ($2::text is null or d.agent = $2) and ($3::text is null or d.subscription = $3)
+    and ($4::text is null or d.reason = $4)
+    and ($5::double precision is null or d.closed_at <= clock_timestamp() - make_interval(secs => $5))
+    and ($6::uuid[] is null or d.id = any($6)) and d.serial_key is not null
+order by d.tenant_id, d.agent, d.serial_key
+on conflict (tenant_id, agent, serial_key) do update set stalled = s.stalled
+
+-- name: redrive
+-- A new run with counters anew, in the old place of the fair order, at the end of the line of its serial key.
+-- Arguments: the filter, how it was asked for (reason), principal, page size, new run ids.
+with clock as materialized (
+    select clock_timestamp() as at
+), found as materialized (
+    select d.*, case when d.serial_key is not null then nextval('mailbox.place_sequence') end as place
+    from mailbox.dead d
+    where d.tenant_id = $1 and ($2::text is null or d.agent = $2) and ($3::text is null or d.subscription = $3)
+        and ($4::text is null or d.reason = $4)
+        and ($5::double precision is null or d.closed_at <= clock_timestamp() - make_interval(secs => $5))
+        and ($6::uuid[] is null or d.id = any($6))
+        and (
+            d.serial_key is null
+            or exists (
+                select from mailbox.serial_slot s
+                where s.tenant_id = d.tenant_id and s.agent = d.agent and s.serial_key = d.serial_key
+            )
+        )
+    order by d.id
+    limit $9
+    for update skip locked
+), removed as (
+    delete from mailbox.dead d using found where d.tenant_id = found.tenant_id and d.id = found.id
+), numbered as (
+    select found.*, ($10::uuid[])[row_number() over (order by found.id)] as new_run from found
+), back as (
+    insert into mailbox.work (
+        tenant_id, id, run_id, agent, subscription, serial_key, place, behind, on_behalf_of, order_key, state, due,
+        ready_at, max_attempts
+    )
+    select
+        n.tenant_id, n.id, n.new_run, n.agent, n.subscription, n.serial_key, n.place,
+        n.serial_key is not null and (
+            row_number() over (partition by n.tenant_id, n.agent, n.serial_key order by n.place) > 1
+            or exists (
+                select from mailbox.work w
+                where w.tenant_id = n.tenant_id and w.agent = n.agent and w.serial_key = n.serial_key
+            )
+        ),
+        n.on_behalf_of, m.order_key, 'ready', true, clock.at, n.max_attempts
+    from numbered n join mailbox.message m on m.tenant_id = n.tenant_id and m.id = n.id, clock
+    returning *
+), logged as (
+    insert into mailbox.event (
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
+    )
+    select
+        b.tenant_id, clock.at, 'redriven', b.id, b.run_id, b.agent, n.token, $8::text, b.on_behalf_of, $7::text,
+        json_build_object('place', b.place)
+    from back b join numbered n on n.tenant_id = b.tenant_id and n.id = b.id, clock
+)
+select tenant_id, agent, id from back
+
+-- name: count_open
+-- Arguments: tenant, agent, subscription, state (null: any), older than seconds, ids (each null: any).
+select count(*) from mailbox.work w join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
+where w.tenant_id = $1 and ($2::text is null or w.agent = $2) and ($3::text is null or w.subscription = $3)
+    and ($4::text is null or w.state = $4) and w.state <> 'leased'
+    and ($5::double precision is null or m.deposited_at <= clock_timestamp() - make_interval(secs => $5))
+    and ($6::uuid[] is null or w.id = any($6))
+
+-- name: end_open
+-- Work in nobody's hands is dead now. Arguments: the filter, reason, principal, page size.
+with clock as materialized (
+    select clock_timestamp() as at
+), found as materialized (
+    select w.tenant_id, w.id
+    from mailbox.work w join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
+    where w.tenant_id = $1 and ($2::text is null or w.agent = $2) and ($3::text is null or w.subscription = $3)
+        and ($4::text is null or w.state = $4) and w.state <> 'leased'
+        and ($5::double precision is null or m.deposited_at <= clock_timestamp() - make_interval(secs => $5))
+        and ($6::uuid[] is null or w.id = any($6))
+    order by w.id
+    limit $9
+    for update of w skip locked
+), removed as (
+    delete from mailbox.work w using found where w.tenant_id = found.tenant_id and w.id = found.id
+    returning w.*
+), unparked as (
+    delete from mailbox.parked p using found where p.tenant_id = found.tenant_id and p.id = found.id
+), closed as (
+    insert into mailbox.dead (
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, reason, attempts, max_attempts, token,
+        ended, closed_at
+    )
+    select
+        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, $7, attempts, max_attempts, token,
+        ended, clock.at
+    from removed, clock
+), logged as (
+    insert into mailbox.event (
+        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail
+    )
+    select
+        tenant_id, clock.at, 'died', id, run_id, agent, token, $8::text, on_behalf_of, $7::text
+    from removed, clock
+)
+select tenant_id, agent, id, serial_key from removed

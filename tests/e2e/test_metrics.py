@@ -1,0 +1,53 @@
+"""What the four processes show at /metrics after one wake: the figures of the board, counted where they arise."""
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.e2e.running import DOCUMENTS, Running, endpoint_url, github_headers, pull_request, running, until
+
+# Counters that one wake moves, by the process that counts them.
+ONE_WAKE = {
+    "gateway": {
+        'sereno_webhook_requests_total{status="202"}': 1,
+        'sereno_ingress_events_total{family="webhook"}': 1,
+        "sereno_mailbox_claims_total": 1,
+        'sereno_mailbox_verbs_total{status="ok",verb="ack"}': 1,
+    },
+    "pipeline": {
+        'sereno_decisions_total{guard="delivery",outcome="delivered"}': 1,
+        "sereno_mailbox_deposits_total": 1,
+    },
+}
+
+
+def figures(sereno: Running, process: str) -> dict[str, float]:
+    """Each series of ours with its value, without the labels that name the instrumentation."""
+    text = httpx.get(f"{sereno.probes[process]}/metrics", trust_env=False).text
+    found = {}
+    for name, labels, value in re.findall(r"^(sereno_\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE):
+        own = sorted(label for label in re.findall(r'\w+="[^"]*"', labels) if not label.startswith("otel_"))
+        found[f"{name}{{{','.join(own)}}}" if own else name] = float(value)
+    return found
+
+
+def counted(sereno: Running, process: str, wanted: Mapping[str, float]) -> bool:
+    return wanted.items() <= figures(sereno, process).items()
+
+
+@pytest.mark.timeout(180)
+def test_one_wake_is_counted_by_the_processes_through_which_it_goes(tmp_path: Path) -> None:
+    with running(tmp_path / "data") as sereno:
+        url = endpoint_url(sereno.apply(DOCUMENTS))
+        body = pull_request(1)
+        assert sereno.http.post(url, content=body, headers=github_headers(body, "1")).status_code == 202
+        sereno.command("work", "reviewer", "--max", "1", "--exec", "cat")
+        for process, wanted in ONE_WAKE.items():
+            until(partial(counted, sereno, process, wanted))
+        assert set(sereno.probes) == {"control", "gateway", "listeners", "pipeline"}
+        for address in sereno.probes.values():
+            assert httpx.get(f"{address}/readyz", trust_env=False).json()["status"] == "ready"

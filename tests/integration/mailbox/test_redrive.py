@@ -1,0 +1,55 @@
+"""Dead letters: ended and brought back by people, counted first."""
+
+from typing import Any
+
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.dead_letter import Filter
+from sereno.mailbox.lease_items import ReleaseItem, Status
+from sereno.mailbox.verbs import Mailbox
+from tests.mailbox_messages import message
+from tests.mailbox_moves import ack, claim, claim_one, put
+
+MARTA: dict[str, Any] = {"reason": "fixed", "principal": "user:marta"}
+
+
+async def kill(mailbox: Mailbox) -> int:
+    claimed = await claim_one(mailbox)
+    await mailbox.release([ReleaseItem(claimed.lease.token, "rejected")])
+    return claimed.lease.token
+
+
+async def test_a_redriven_message_starts_a_run_anew(pool: AnyPool, mailbox: Mailbox) -> None:
+    one = message(max_attempts=1)
+    await put(pool, one)
+    old = await kill(mailbox)
+    assert await mailbox.redrive("acme", Filter(reason="rejected"), preview=True, **MARTA) == 1
+    assert await mailbox.redrive("acme", Filter(reason="deadline"), **MARTA) == 0
+    assert await mailbox.redrive("acme", Filter(agent="triage", ids=[one.id]), **MARTA) == 1
+    again = await claim_one(mailbox)
+    assert (again.id, again.attempts) == (one.id, 1)
+    assert again.lease.token > old
+    assert [a.status for a in await mailbox.check([old])] == [Status.STALE]
+    await ack(mailbox, again)
+    runs = await pool.fetch("select distinct run_id from mailbox.history where kind in ('died', 'acked')")
+    assert len(runs) == 2
+
+
+async def test_redriven_messages_of_a_key_stand_in_line_again(pool: AnyPool, mailbox: Mailbox) -> None:
+    first, second = message(serial_key="c1"), message(serial_key="c1")
+    await put(pool, first, second)
+    await kill(mailbox)
+    await mailbox.redrive("acme", Filter(), **MARTA)
+    head = await claim_one(mailbox)
+    assert head.id == second.id
+    assert await claim(mailbox) == []
+    await ack(mailbox, head)
+    assert (await claim_one(mailbox)).id == first.id
+
+
+async def test_people_end_what_nobody_holds(pool: AnyPool, mailbox: Mailbox) -> None:
+    await put(pool, message(), message())
+    held = await claim_one(mailbox)
+    assert await mailbox.dead_letter("acme", Filter(), preview=True, **MARTA) == 1
+    assert await mailbox.dead_letter("acme", Filter(), **MARTA) == 1
+    assert await pool.fetchval("select reason from mailbox.dead") == "fixed"
+    assert (await ack(mailbox, held))[0].status is Status.OK
