@@ -43,7 +43,7 @@ async def message(
     row = await conn.fetchrow(_SQL["message"], tenant, identifier, _agents(reader))
     if row is None:
         return None
-    history = await conn.fetch(_SQL["history"], row["tenant"], identifier)
+    history = await conn.fetch(_SQL["history"], row["tenant_id"], identifier)
     return _for_people(dict(row)) | {"history": [dict(event) for event in history]}
 
 

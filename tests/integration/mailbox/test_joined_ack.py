@@ -25,8 +25,10 @@ SECOND = timedelta(seconds=1)
 async def effects(engines: Engines) -> AsyncIterator["asyncpg.Pool[asyncpg.Record]"]:
     """The worker's own pool, as role `sereno_worker`, with a table that the worker writes to."""
     owner = await asyncpg.connect(engines.dsn)
-    await owner.execute("create table public.effect (message text not null, attempt integer not null)")
-    await owner.execute("grant select, insert on public.effect to sereno_worker")
+    await owner.execute("create schema shop")
+    await owner.execute("create table shop.effect (message text not null, attempt integer not null)")
+    await owner.execute("grant usage on schema shop to sereno_worker")
+    await owner.execute("grant select, insert on shop.effect to sereno_worker")
     await owner.close()
     pool = await asyncpg.create_pool(engines.worker_dsn, min_size=1, max_size=4)
     yield pool
@@ -40,13 +42,13 @@ async def put(pool: AnyPool, count: int = 1, **fields: object) -> None:
 
 async def written(effects: "asyncpg.Pool[asyncpg.Record]") -> list[tuple[str, int]]:
     return [
-        tuple(row) for row in await effects.fetch("select message, attempt from public.effect order by 1, 2")
+        tuple(row) for row in await effects.fetch("select message, attempt from shop.effect order by 1, 2")
     ]
 
 
 async def write_and_ack(effects: "asyncpg.Pool[asyncpg.Record]", token: int) -> None:
     async with effects.acquire() as connection, connection.transaction():
-        await connection.execute("insert into public.effect values ($1, 1)", str(token))
+        await connection.execute("insert into shop.effect values ($1, 1)", str(token))
         await joined_ack.ack(connection, token, "in time")
 
 
@@ -60,7 +62,7 @@ async def test_the_effect_and_the_acknowledgement_commit_together(
     async def handle(delivery: Delivery) -> None:
         async with effects.acquire() as connection, connection.transaction():
             await connection.execute(
-                "insert into public.effect values ($1, $2)", delivery.id, delivery.attempts
+                "insert into shop.effect values ($1, $2)", delivery.id, delivery.attempts
             )
             await delivery.ack({"rows": 1}, usage={"tokens": 2}, connection=connection)
 
@@ -82,7 +84,7 @@ async def test_what_rolls_back_is_not_acknowledged_and_is_given_back(
     async def handle(delivery: Delivery) -> None:
         async with effects.acquire() as connection, connection.transaction():
             await connection.execute(
-                "insert into public.effect values ($1, $2)", delivery.id, delivery.attempts
+                "insert into shop.effect values ($1, $2)", delivery.id, delivery.attempts
             )
             await delivery.ack(connection=connection)
             raise RuntimeError("after all not")
@@ -128,7 +130,7 @@ async def test_a_long_transaction_with_an_acknowledgement_holds_up_no_renewal(
 ) -> None:
     """The transaction locks its row: a heartbeat that waited for it would lose all other leases of the process."""
     await put(pool, 2)
-    worker = Worker(url, "worker-token", max_messages=2)
+    worker = Worker(url, "worker-token", max_messages=3)
     joined = asyncio.Event()
 
     @worker.agent("triage", concurrency=2, lease=2 * SECOND)

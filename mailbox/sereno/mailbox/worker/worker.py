@@ -172,6 +172,9 @@ class Worker:
             await lane.give_back(messages)
             return False
         if self._left is not None:
+            # Another lane may have claimed meanwhile what was left for both.
+            await lane.give_back(messages[self._left :])
+            messages = messages[: self._left]
             self._left -= len(messages)
         lane.take(messages)
         return bool(messages)
