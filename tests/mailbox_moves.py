@@ -26,7 +26,8 @@ async def claim(mailbox: Mailbox, count: int = 10, **arguments: Any) -> list[Cla
 
 async def claim_one(mailbox: Mailbox, **arguments: Any) -> Claimed:
     """Claim what must be there."""
-    [claimed] = await claim(mailbox, 1, **arguments)
+    # On a busy machine a look from the beginning may have to wait its turn.
+    [claimed] = await claim(mailbox, 1, **({"wait_seconds": 10} | arguments))
     return claimed
 
 

@@ -18,7 +18,8 @@ from sereno.mailbox.lease.stored import columns_of
 PAGE = 1000
 # A due row is only one whose time has come: when that was noticed changes nothing.
 _NOT_COMPARED = frozenset({"due"})
-_BIGGEST = UUID(int=0)
+_LEAST = UUID(int=0)
+_WAIT_TIMES = ("deadline", "remind_at")
 
 _SQL = queries.load("sereno.mailbox", "rebuild.sql")
 
@@ -65,6 +66,7 @@ class Stream:
                 self.row = {"run_id": event["run_id"], "place": data["place"]}
             case "carried":
                 self.row |= _carried(data["row"]) | {"run_id": event["run_id"]}
+                self.parked = None if data["parked"] is None else _carried_wait(data["parked"])
         if self.work.state is not State.PARKED:
             self.parked = None
         if self.work.state in CLOSED:
@@ -114,7 +116,7 @@ async def _fold(conn: AnyConnection) -> dict[str, dict[Key, Row]]:
 
 
 async def _pages(conn: AnyConnection) -> AsyncIterator[list[Stream]]:
-    after = _BIGGEST
+    after = _LEAST
     while messages := await conn.fetch(_SQL["streams"], after, PAGE):
         events = await conn.fetch(_SQL["events"], [row["id"] for row in messages])
         by_message = {key: list(rows) for key, rows in itertools.groupby(events, _stream_of)}
@@ -212,6 +214,12 @@ def _carried(row: Row) -> dict[str, Any]:
     times = ("claimed_at", "first_claimed_at", "closed_at")
     read_times = {name: None if row[name] is None else datetime.fromisoformat(row[name]) for name in times}
     return {**row, **read_times}
+
+
+def _carried_wait(wait: Row) -> dict[str, Any]:
+    times = {name: None if wait[name] is None else datetime.fromisoformat(wait[name]) for name in _WAIT_TIMES}
+    dependency = wait["dependency"]
+    return {**wait, **times, "dependency": None if dependency is None else UUID(dependency)}
 
 
 def _compare(

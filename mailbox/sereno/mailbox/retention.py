@@ -77,7 +77,7 @@ def _columns(row: Record) -> Sequence[Any]:
     # A redriven message keeps its attempts; what the message fixed stands in the message.
     terms: Terms = terms_of({**row, "max_attempts": row["terms_attempts"]})
     work = replace(work_of(dict(row), terms), reason=row["reason"])
-    state = carry.dumps(work) | {"row": {name: row[name] for name in _CARRIED}}
+    state = carry.dumps(work) | {"row": {name: row[name] for name in _CARRIED}, "parked": row["parked"]}
     data = orjson.dumps(state).decode()
     return (
         row["tenant_id"],

@@ -14,7 +14,12 @@ order by day
 -- name: live_streams
 -- Locked until the end of the transaction, so that what is carried is what stands. Arguments: day.
 select s.*, m.max_attempts as terms_attempts, m.lease_seconds, m.max_run_seconds, m.max_age_seconds,
-    m.ready_at as first_ready_at
+    (
+        select json_build_object(
+            'waiting_for', p.waiting_for, 'question', p.question, 'options', p.options, 'dependency', p.dependency,
+            'deadline', p.deadline, 'remind_after', p.remind_after, 'remind_at', p.remind_at
+        ) from mailbox.parked p where p.tenant_id = s.tenant_id and p.id = s.id
+    ) as parked
 from (
     select
         w.tenant_id, w.id, w.run_id, w.agent, w.on_behalf_of, w.state, null as reason, w.attempts, w.token,
@@ -35,7 +40,8 @@ select
     null::timestamptz as give_up_at, d.ended, null::text[] as held_by, null::timestamptz as still_since,
     null as cancel, null as cancel_to, m.ready_at, null as holder, null as incarnation,
     null::timestamptz as claimed_at, null::timestamptz as first_claimed_at, null::bigint as place, false as answered,
-    d.closed_at, m.max_attempts as terms_attempts, m.lease_seconds, m.max_run_seconds, m.max_age_seconds
+    d.closed_at, m.max_attempts as terms_attempts, m.lease_seconds, m.max_run_seconds, m.max_age_seconds,
+    null::json as parked
 from mailbox.dead d
 join mailbox.uncarried($1) u on u.tenant_id = d.tenant_id and u.id = d.id
 join mailbox.message m on m.tenant_id = d.tenant_id and m.id = d.id

@@ -55,11 +55,12 @@ async def test_work_parked_for_another_goes_on_when_that_is_done(pool: AnyPool, 
         is Status.OK
     )
     await Reaper(pool).sweep()
-    [second] = await claim(mailbox)
+    second = await claim_one(mailbox)
     assert second.id == other.id
+    assert await claim(mailbox) == []
     await ack(mailbox, second)
     await Reaper(pool).sweep()
-    [again] = await claim(mailbox)
+    again = await claim_one(mailbox)
     assert again.id == first.id
     assert again.answers[0]["answer"]["outcome"] == "done"
 

@@ -73,6 +73,13 @@ def _sendable(token: str | None) -> str | None:
     return token
 
 
+def database_address(*, data: Path | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The DSN of the database: `SERENO_POSTGRES`, then the data folder's file; None when neither says."""
+    return environment.get("SERENO_POSTGRES") or _read(data or default_data_folder(environment)).get(
+        "postgres"
+    )
+
+
 def _read(folder: Path) -> Mapping[str, str]:
     path = folder / FILE_NAME
     try:

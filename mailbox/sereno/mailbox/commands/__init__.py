@@ -1,7 +1,8 @@
-"""Commands of the mailbox: `work`, `push`, `mailbox list|show|dead|redrive`, `notices`."""
+"""Commands of the mailbox: `work`, `push`, `mailbox list|show|dead|redrive`, `notices`, and what repairs it."""
 
 import typer
 
+from sereno.mailbox import repair_commands
 from sereno.mailbox.commands.bulk import dead, redrive
 from sereno.mailbox.commands.lists import list_mailboxes, list_notices, show
 from sereno.mailbox.commands.push import push
@@ -19,3 +20,4 @@ def register(app: typer.Typer) -> None:
     app.command("notices")(list_notices)
     app.command("work")(work)
     app.command("push")(push)
+    repair_commands.register(app)

@@ -26,6 +26,7 @@ create function mailbox.claim(
 -- Whatever it believes about the table, the planner shall look rows up by token and key: a plan made for an empty
 -- table is kept when it is full, and walking an index past dead rows is what a long transaction makes slow.
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -188,6 +189,7 @@ create function mailbox.ack(
 -- Whatever it believes about the table, the planner shall look rows up by token and key: a plan made for an empty
 -- table is kept when it is full, and walking an index past dead rows is what a long transaction makes slow.
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -232,33 +234,29 @@ begin
 end
 $$;
 
--- An acknowledgement inside the transaction of whoever calls, for a role that may do nothing else here. For a lease
--- that is not live it raises SR001 with the status as its message, so that the caller's writes roll back.
-create or replace function mailbox.ack_in_transaction(token bigint, result jsonb, usage jsonb) returns text
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+-- The acknowledgement inside the caller's own transaction, all that role `sereno_worker` may do. Anything but a
+-- live lease raises SQLSTATE SR001 with the status as message, so that the caller's writes roll back with it.
+create function mailbox.ack_in_transaction(p_token bigint, p_result jsonb, p_usage jsonb) returns text
+language plpgsql volatile security definer set search_path = pg_catalog as $$
 declare
     v_status text;
 begin
-    if exists (
-        select from mailbox.ack(
-            array[ack_in_transaction.token], array[result::text], array[usage::text], null, null, null
-        )
-    ) then
+    if octet_length(p_result::text) > 65536 or octet_length(p_usage::text) > 65536 then
+        raise exception 'result or usage: expected at most 65536 bytes of JSON' using errcode = 'SR003';
+    end if;
+    perform 1 from mailbox.ack(array[p_token], array[p_result::text], array[p_usage::text], null, null, null);
+    if found then
         return 'ok';
     end if;
-    select
-        case
-            when w.token is null and d.token is null then 'stale'
-            when w.state = 'leased' or coalesce(w.ended, d.ended) = 'expired' then 'expired'
-            when coalesce(w.ended, d.ended) = 'cancelled' then 'cancelled'
-            else 'stale'
-        end
-    into v_status
+    select case
+        when w.state = 'leased' and w.leased_until <= clock_timestamp() or w.ended = 'expired' then 'expired'
+        when w.ended = 'cancelled' then 'cancelled'
+        else 'stale'
+    end into v_status
     from mailbox.event e
     left join mailbox.work w on w.tenant_id = e.tenant_id and w.id = e.message_id and w.token = e.token
-    left join mailbox.dead d on d.tenant_id = e.tenant_id and d.id = e.message_id and d.token = e.token
-    where e.token = ack_in_transaction.token and e.kind = 'claimed'
+    where e.token = p_token and e.kind = 'claimed'
     limit 1;
-    raise exception using errcode = 'SR001', message = coalesce(v_status, 'unknown');
+    raise exception '%', coalesce(v_status, 'unknown') using errcode = 'SR001';
 end
 $$;
