@@ -10,7 +10,7 @@ import pytest
 from sereno.mailbox import Worker, joined_ack, standing
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
-from sereno.mailbox.lease_items import Status
+from sereno.mailbox.lease_items import RenewItem, Status
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.worker import Delivery, LeaseLostError
@@ -116,10 +116,11 @@ async def test_a_withdrawn_lease_is_refused_inside_the_transaction(
     pool: AnyPool, mailbox: Mailbox, effects: "asyncpg.Pool[asyncpg.Record]"
 ) -> None:
     await put(pool)
-    [claimed] = await mailbox.claim("acme", "triage", lease_seconds=0.05, incarnation="w1")
+    [claimed] = await mailbox.claim("acme", "triage", incarnation="w1")
     async with pool.acquire() as conn:
         await standing.withdraw(conn, "acme", "refund-watch")
-    await Reaper(pool).sweep()
+    [renewed] = await mailbox.renew([RenewItem(claimed.lease.token)])
+    assert renewed.status == Status.CANCELLED
     with pytest.raises(LeaseLostError):
         await write_and_ack(effects, claimed.lease.token)
     assert await written(effects) == []
