@@ -198,7 +198,7 @@ create table mailbox.dead (
 
 create index dead_by_agent on mailbox.dead (tenant_id, agent, closed_at);
 
--- One row per transition, appended in the same statement. Followers read by (xid, position).
+-- One row per transition, appended in the same statement. Followers read in the order of (xid, position).
 -- What a kind needs stands in columns; `data` is for results, usage and progress.
 create table mailbox.event (
     position bigint generated always as identity,
@@ -224,7 +224,8 @@ create table mailbox.event (
 create table mailbox.event_default partition of mailbox.event default;
 
 create index event_message on mailbox.event (message_id);
-create index event_follow on mailbox.event (xid, position);
+-- For followers: `at` is within one transaction's limit of where they were.
+create index event_at on mailbox.event using brin (at) with (pages_per_range = 16, autosummarize = on);
 create index event_token on mailbox.event using brin (token) with (pages_per_range = 16, autosummarize = on);
 
 -- What stands still: nothing of that scope is claimed or delivered. '*' is everything, else a tenant.
