@@ -14,6 +14,7 @@ from typing import Any, Literal
 import orjson
 
 from sereno.mailbox import prompt
+from sereno.mailbox.client import MailboxRefusedError
 from sereno.mailbox.worker import Delivery, Reject, Release
 
 MAX_RESULT_BYTES = 65_536
@@ -30,9 +31,10 @@ class Command:
     """A handler that runs a command line, split like a shell would but run without one.
 
     It reads the message on stdin, as JSON or as a prompt, and its lease's bearer and the mailbox's
-    address in its environment. Exit 0: stdout (at most 64 KiB, JSON if it parses) is the result; 65:
-    rejected for good; 75 and any other code: another attempt. When the lease is lost the whole process
-    group gets SIGTERM, and SIGKILL after ten seconds.
+    address in its environment. Exit 0: stdout (at most 64 KiB, JSON if it parses) is the result, and what
+    an object there says under `usage` and `emit` is reported and sent; 65: rejected for good; 75 and any
+    other code: another attempt. When the lease is lost the whole process group gets SIGTERM, and SIGKILL
+    after ten seconds.
     """
 
     arguments: Sequence[str]
@@ -72,7 +74,10 @@ class Command:
         finally:
             # Whatever the command left running in its group goes with it.
             await asyncio.shield(asyncio.ensure_future(_end(process)))
-        return _result(process.returncode, output)
+        result = _result(process.returncode, output)
+        for event in events_in(result):
+            await _emit(delivery, event)
+        return result
 
 
 def environment(outer: Mapping[str, str], bearer: str, url: str) -> dict[str, str]:
@@ -87,6 +92,39 @@ def stdin_of(document: Mapping[str, Any], rendering: Rendering) -> bytes:
         return prompt.render(document, f"SERENO-{secrets.token_hex(12)}").encode()
     lease = {key: value for key, value in document["lease"].items() if key != "bearer"}
     return orjson.dumps({**document, "lease": lease}) + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """One event that a result asks to send."""
+
+    type: str
+    data: object
+    subject: str | None
+
+
+def events_in(result: object) -> list[Emission]:
+    """The events under `emit` in a result: one object or a list, each `{type, data?, subject?}`. Raises `Release`."""
+    asked = result.get("emit", []) if isinstance(result, dict) else []
+    return [
+        _emission(place, event) for place, event in enumerate(asked if isinstance(asked, list) else [asked])
+    ]
+
+
+def _emission(place: int, event: object) -> Emission:
+    match event:
+        case {"type": str(kind), **rest} if kind and rest.keys() <= {"data", "subject"}:
+            subject = rest.get("subject")
+            if subject is None or isinstance(subject, str):
+                return Emission(kind, rest.get("data"), subject)
+    raise Release(f"failed: emit[{place}]: expected an object of type, data and subject")
+
+
+async def _emit(delivery: Delivery, event: Emission) -> None:
+    try:
+        await delivery.emit(event.type, event.data, subject=event.subject)
+    except MailboxRefusedError as refused:
+        raise Release(f"failed: emit refused: {refused}") from refused
 
 
 async def _output(process: asyncio.subprocess.Process, reader: int) -> bytes:

@@ -92,7 +92,7 @@ with clock as materialized (
         w.tenant_id, w.id, w.token, i.reason,
         case
             when w.cancel_to = 'dead' then w.cancel
-            when i.reason = 'rejected' then 'rejected'
+            when i.reason = 'rejected' or i.reason like 'rejected: %' then 'rejected'
             when i.reason = 'not_started' then null
             when w.attempts >= w.max_attempts then 'exhausted'
         end as dead_of,

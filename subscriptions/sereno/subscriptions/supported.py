@@ -9,7 +9,6 @@ LATER_KINDS = frozenset({"Connector", "Calendar", "Grant", "Plan", "Policy"})
 LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
     "Tenant": {("plan",): None},
     "Agent": {
-        ("adapter",): frozenset({"push"}),
         ("capabilities",): None,
         ("mode",): None,
         ("budget",): None,

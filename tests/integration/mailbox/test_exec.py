@@ -16,6 +16,7 @@ from sereno.mailbox.deposit import deposit
 from sereno.mailbox.reaper import Reaper
 from tests.integration.mailbox.conftest import CommandLine
 from tests.mailbox_messages import message
+from tests.mailbox_reading import events, outcomes, still_open
 from tests.waiting import until
 
 
@@ -29,9 +30,7 @@ def python(code: str) -> str:
 
 
 async def event(pool: AnyPool, kind: str) -> dict[str, Any]:
-    data: dict[str, Any] = await pool.fetchval(
-        "select data from mailbox.history where kind = $1 order by position desc limit 1", kind
-    )
+    data: dict[str, Any] = (await events(pool, kind))[-1]["data"]
     return data
 
 
@@ -42,7 +41,7 @@ async def test_exit_0_acknowledges_with_json_from_stdout(pool: AnyPool, sereno: 
         "work", "triage", "--exec", python(code), "--once", "--concurrency", "2"
     )
     assert (status, err) == (0, "")
-    assert await pool.fetchval("select count(*) from mailbox.standing where state = 'acked'") == 3
+    assert await outcomes(pool) == [("acked", None, 1)] * 3
     data = await event(pool, "acked")
     assert data == {"result": {"got": "Draft a reply.", "usage": {"n": 1}}, "usage": {"n": 1}}
 
@@ -53,7 +52,7 @@ async def test_who_reaches_all_tenants_names_one(pool: AnyPool, sereno: CommandL
     await sereno.run(*arguments, token="admin-token")
     assert await pool.fetchval("select state from mailbox.work") == "ready"
     await sereno.run(*arguments, "--tenant", "acme", token="admin-token")
-    assert await pool.fetchval("select state from mailbox.standing") == "acked"
+    assert await outcomes(pool) == [("acked", None, 1)]
 
 
 async def test_plain_stdout_is_the_result_as_text(pool: AnyPool, sereno: CommandLine) -> None:
@@ -77,9 +76,7 @@ async def test_exit_codes_say_what_becomes_of_the_message(
     status, _, _ = await sereno.run("work", "triage", "--exec", f"sh -c 'exit {code}'", "--max", "1")
     assert status == 0
     if state == "dead":
-        row = await pool.fetchrow("select state, reason from mailbox.standing")
-        assert row is not None
-        assert tuple(row) == (state, reason)
+        assert await outcomes(pool) == [(state, reason, 1)]
     else:
         assert (await event(pool, "released"))["reason"] == reason
         assert await pool.fetchval(
@@ -149,14 +146,14 @@ async def test_a_lost_lease_ends_the_whole_process_group(
         f"os.rename({str(pids)!r} + '.new', {str(pids)!r})\n"
         "time.sleep(600)\n"
     )
-    worker = await sereno.start("work", "triage", "--exec", python(code), "--max", "1", "--lease", "1")
+    worker = await sereno.start("work", "triage", "--exec", python(code), "--max", "1", "--lease", "1s")
     await until(pids.exists)
     async with pool.acquire() as conn:
         await standing.withdraw(conn, "acme", "refund-watch")
     assert await worker.wait() == 0
     left = [int(pid) for pid in pids.read_text().split()]
     await until(lambda: not any(map(alive, left)))
-    assert await pool.fetchval("select reason from mailbox.standing") == "withdrawn"
+    assert [reason for _, reason, _ in await outcomes(pool)] == ["withdrawn"]
 
 
 async def test_sigterm_lets_the_command_finish(pool: AnyPool, sereno: CommandLine, tmp_path: Path) -> None:
@@ -174,9 +171,7 @@ async def test_sigterm_lets_the_command_finish(pool: AnyPool, sereno: CommandLin
     finish.touch()
     assert await worker.wait() == 0
     assert (await event(pool, "acked"))["result"] == "finished\n"
-    row = await pool.fetchrow("select state, attempts from mailbox.work")
-    assert row is not None
-    assert tuple(row) == ("ready", 0)
+    assert await still_open(pool) == [("ready", 0)]
 
 
 @pytest.mark.req(25, 151)
@@ -186,7 +181,7 @@ async def test_work_of_a_killed_process_is_claimed_again(
     await put(pool)
     pids = tmp_path / "pids"
     code = f"import os,time; open({str(pids)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    doomed = await sereno.start("work", "triage", "--exec", python(code), "--lease", "2")
+    doomed = await sereno.start("work", "triage", "--exec", python(code), "--lease", "2s")
     await until(lambda: pids.exists() and pids.read_text() != "")
     doomed.send_signal(signal.SIGKILL)
     await until(lambda: not alive(doomed.pid))
@@ -202,7 +197,7 @@ async def test_work_of_a_killed_process_is_claimed_again(
     status, _, _ = await sereno.run("work", "triage", "--exec", "echo second", "--max", "1")
     assert status == 0
     assert (await event(pool, "acked"))["result"] == "second\n"
-    assert await pool.fetchval("select attempts from mailbox.standing") == 2
+    assert await outcomes(pool) == [("acked", None, 2)]
 
 
 @pytest.mark.parametrize(

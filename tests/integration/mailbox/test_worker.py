@@ -2,16 +2,20 @@
 
 import asyncio
 import time
+from datetime import timedelta
 
 import pytest
 
 from sereno.mailbox import standing
+from sereno.mailbox.client import MailboxRefusedError, MailboxUnansweredError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
+from sereno.mailbox.lease_items import Status
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
-from sereno.mailbox.worker import Delivery, Reject, Release, Worker, WorkerRefusedError, WorkerUnansweredError
+from sereno.mailbox.worker import Delivery, Reject, Release, Worker
 from tests.mailbox_messages import message
+from tests.mailbox_reading import events, outcomes, still_open
 from tests.waiting import until
 
 
@@ -21,10 +25,7 @@ async def put(pool: AnyPool, count: int = 1, **fields: object) -> None:
 
 
 async def closed(pool: AnyPool) -> list[tuple[str, str | None]]:
-    rows = await pool.fetch(
-        "select state, reason from mailbox.standing where closed_at is not null order by closed_at"
-    )
-    return [(row["state"], row["reason"]) for row in rows]
+    return [(state, reason) for state, reason, _ in await outcomes(pool)]
 
 
 async def test_a_returned_value_is_the_result(pool: AnyPool, url: str) -> None:
@@ -44,8 +45,7 @@ async def test_a_returned_value_is_the_result(pool: AnyPool, url: str) -> None:
     await worker.run(handle_signals=False)
     assert await closed(pool) == [("acked", None)] * 5
     assert most == 2
-    datas = await pool.fetch("select data from mailbox.history where kind = 'acked'")
-    assert [row["data"]["usage"] for row in datas] == [{"tokens": 3}] * 5
+    assert [event["data"]["usage"] for event in await events(pool, "acked")] == [{"tokens": 3}] * 5
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,8 @@ async def test_what_a_handler_raises_gives_the_message_back(
         raise raised
 
     await worker.run(handle_signals=False)
-    data = await pool.fetchval("select data from mailbox.history where kind = 'released'")
+    [released] = await events(pool, "released")
+    data = released["data"]
     assert event.items() <= data.items()
 
 
@@ -91,7 +92,8 @@ async def test_an_oversize_result_is_a_failure_that_says_so(pool: AnyPool, url: 
         return "x" * 70_000
 
     await worker.run(handle_signals=False)
-    data = await pool.fetchval("select data from mailbox.history where kind = 'released'")
+    [released] = await events(pool, "released")
+    data = released["data"]
     assert data["reason"].startswith("result refused: body.items.0.result")
 
 
@@ -103,10 +105,9 @@ async def test_leases_are_renewed_while_handlers_run_even_when_one_blocks_the_lo
     ended = await asyncio.to_thread(_blocking_worker, url)
     assert ended >= 3.0
     assert await closed(pool) == [("acked", None)] * 3
-    renewed = await pool.fetchval("select count(*) from mailbox.history where kind = 'renewed'")
-    beats = await pool.fetchval("select count(distinct at) from mailbox.history where kind = 'renewed'")
-    assert renewed >= 6
-    assert beats < renewed
+    renewed = [event["at"] for event in await events(pool, "renewed")]
+    assert len(renewed) >= 6
+    assert len(set(renewed)) < len(renewed)
 
 
 def _blocking_worker(url: str) -> float:
@@ -117,7 +118,7 @@ def _blocking_worker(url: str) -> float:
         worker = Worker(url, "worker-token", once=True)
         together = asyncio.Barrier(3)
 
-        @worker.agent("triage", concurrency=3, lease_seconds=1.5)
+        @worker.agent("triage", concurrency=3, lease=timedelta(seconds=1.5))
         async def handle(_delivery: Delivery) -> object:
             await together.wait()
             time.sleep(1.0)  # noqa: ASYNC251 - the point of the test
@@ -129,12 +130,60 @@ def _blocking_worker(url: str) -> float:
     return time.monotonic() - started
 
 
+async def test_progress_travels_with_a_renewal(pool: AnyPool, url: str) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", max_messages=1)
+
+    async def reported() -> bool:
+        return any("progress" in event["data"] for event in await events(pool, "renewed"))
+
+    @worker.agent("triage", lease=timedelta(seconds=60))
+    async def handle(delivery: Delivery) -> object:
+        delivery.report({"step": 1})
+        delivery.report({"step": 2})
+        await until(reported)
+        return None
+
+    await worker.run(handle_signals=False)
+    [progress] = [event["data"]["progress"] for event in await events(pool, "renewed")]
+    assert progress == {"step": 2}
+
+
+@pytest.mark.req(31)
+async def test_a_holder_can_ask_right_before_an_effect_whether_it_may_still_act(
+    pool: AnyPool, url: str
+) -> None:
+    await put(pool)
+    worker = Worker(url, "worker-token", max_messages=1)
+    answers = []
+
+    @worker.agent("triage", lease=timedelta(seconds=60))
+    async def handle(delivery: Delivery) -> object:
+        answers.append(await delivery.check())
+        async with pool.acquire() as conn:
+            await standing.hold(conn, "acme", "refund-watch", "paused")
+        answers.append(await delivery.check())
+        return None
+
+    await worker.run(handle_signals=False)
+    assert answers == [Status.OK, Status.CANCELLED]
+
+
+async def test_an_agent_has_one_handler_and_it_is_async() -> None:
+    worker = Worker("http://127.0.0.1:9", None)
+    worker.agent("triage")(_idle)
+    with pytest.raises(ValueError, match="agent: triage has a handler already"):
+        worker.agent("agent:triage")(_idle)
+    with pytest.raises(TypeError, match="expected an 'async def' handler"):
+        worker.agent("other")(lambda _delivery: None)  # type: ignore[arg-type, return-value]
+
+
 async def test_a_lost_lease_cancels_the_handler(pool: AnyPool, url: str) -> None:
     await put(pool)
     worker = Worker(url, "worker-token")
     started, cancelled = asyncio.Event(), asyncio.Event()
 
-    @worker.agent("triage", lease_seconds=1)
+    @worker.agent("triage", lease=timedelta(seconds=1))
     async def handle(_delivery: Delivery) -> object:
         started.set()
         try:
@@ -159,7 +208,7 @@ async def test_a_drain_finishes_what_runs_and_releases_the_rest_after_the_grace(
     pool: AnyPool, url: str
 ) -> None:
     await put(pool, 2)
-    worker = Worker(url, "worker-token", grace_seconds=0.5)
+    worker = Worker(url, "worker-token", grace=timedelta(seconds=0.5))
     handled: list[int] = []
     both, go_on = asyncio.Barrier(3), asyncio.Event()
 
@@ -177,7 +226,8 @@ async def test_a_drain_finishes_what_runs_and_releases_the_rest_after_the_grace(
     go_on.set()
     await working
     assert await closed(pool) == [("acked", None)]
-    data = await pool.fetchval("select data from mailbox.history where kind = 'released'")
+    [released] = await events(pool, "released")
+    data = released["data"]
     assert data["reason"] == "shutdown"
 
 
@@ -194,8 +244,7 @@ async def test_nothing_is_claimed_once_the_drain_began(pool: AnyPool, url: str, 
     worker.stop()
     await put(pool, 3)
     await working
-    rows = await pool.fetch("select state, attempts from mailbox.work")
-    assert [tuple(row) for row in rows] == [("ready", 0)] * 3
+    assert await still_open(pool) == [("ready", 0)] * 3
 
 
 @pytest.mark.req(25, 151)
@@ -208,23 +257,21 @@ async def test_work_of_a_vanished_holder_is_claimed_again_within_a_quarter_more_
     [again] = await mailbox.claim("acme", "triage", wait_seconds=10, incarnation="w2")
     reaping.cancel()
     assert again.attempts == 2
-    took = await pool.fetchval(
-        "select extract(epoch from max(at) - min(at)) from mailbox.history where kind = 'claimed'"
-    )
-    assert 2.0 <= took <= 2.5
+    first, second = [event["at"] for event in await events(pool, "claimed")]
+    assert 2.0 <= (second - first).total_seconds() <= 2.5
 
 
 async def test_a_wrong_token_ends_the_worker(url: str) -> None:
     worker = Worker(url, "nobody")
     worker.agent("triage")(_idle)
-    with pytest.raises(WorkerRefusedError, match="expected a valid token"):
+    with pytest.raises(MailboxRefusedError, match="expected a valid token"):
         await worker.run(handle_signals=False)
 
 
 async def test_one_round_without_an_answer_says_so() -> None:
     worker = Worker("http://127.0.0.1:9", None, once=True)
     worker.agent("triage")(_idle)
-    with pytest.raises(WorkerUnansweredError, match="does not answer"):
+    with pytest.raises(MailboxUnansweredError, match="does not answer"):
         await worker.run(handle_signals=False)
 
 

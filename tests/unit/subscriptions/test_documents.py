@@ -204,12 +204,6 @@ def test_a_wrong_subscription_is_refused_where_it_is_wrong(
         ("Tenant", {"zone": "UTC", "plan": "gold"}, "spec.plan", "not yet supported: plan"),
         (
             "Agent",
-            {"owner": "user:marta", "adapter": "push"},
-            "spec.adapter",
-            "not yet supported: adapter: push",
-        ),
-        (
-            "Agent",
             {"owner": "user:marta", "adapter": "exec", "concurrency": 0},
             "spec.concurrency",
             "at least 1",

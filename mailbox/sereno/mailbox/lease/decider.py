@@ -92,8 +92,8 @@ def _release(work: Work, command: c.Release) -> e.Released | e.Died:
     now, reason = command.now, command.reason
     if work.withdrawn and work.cancel is not None:
         return e.Died(now, work.cancel, "released")
-    if reason == "rejected":
-        return e.Died(now, reason, "released")
+    if reason == "rejected" or reason.startswith("rejected: "):
+        return e.Died(now, "rejected", "released")
     if reason == "not_started":
         return e.Released(now, reason, now)
     if work.attempts >= work.terms.max_attempts:

@@ -1,0 +1,155 @@
+"""`sereno mailbox list|show` and `sereno notices`: what stands in the mailboxes, how old it is, and who holds it."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.output import print_json, print_table
+from sereno.mailbox.commands.options import (
+    Data,
+    DiedOf,
+    Json,
+    OlderThan,
+    Subscription,
+    Tenant,
+    Token,
+    Url,
+    age,
+    client,
+    duration,
+    mailbox_path,
+    print_rows,
+)
+
+MAX_LIMIT = 1000
+_MAILBOXES = ["tenant", "agent", "ready", "waiting", "held", "leased", "parked", "dead", "oldest ready"]
+_MESSAGES = [
+    "id",
+    "state",
+    "reason",
+    "age",
+    "attempts",
+    "token",
+    "holder",
+    "incarnation",
+    "lease ends in",
+    "subscription",
+]
+
+
+def list_mailboxes(
+    *,
+    agent: Annotated[str | None, typer.Argument(help="List this agent's messages instead.")] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", help="ready, leased, parked, acked or dead.")
+    ] = None,
+    subscription: Subscription = None,
+    died_of: DiedOf = None,
+    older_than: OlderThan = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT)] = 100,
+    tenant: Tenant = None,
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """List the mailboxes, or the messages of one with their ages, holders and tokens."""
+    least = duration("--older-than", older_than)
+    filters = {
+        "--state": state,
+        "--subscription": subscription,
+        "--died-of": died_of,
+        "--older-than": older_than,
+    }
+    now = datetime.now(UTC)
+    if died_of is not None and state not in {None, "dead"}:
+        raise CommandError(f"--died-of: expected with it no --state but dead, got {state}")
+    if agent is None:
+        if given := [option for option, value in filters.items() if value is not None]:
+            raise CommandError(f"{given[0]}: expected an AGENT whose messages to list")
+        answer = client(url, token, data).get("/v1/mailboxes", tenant=tenant)
+        if not json:
+            answer = {
+                "mailboxes": [
+                    _aged(row, "oldest ready", "oldest_ready_at", now) for row in answer["mailboxes"]
+                ]
+            }
+        print_rows(answer, "mailboxes", _MAILBOXES, json)
+        return
+    narrowed = any(given is not None for given in (subscription, died_of, older_than))
+    answer = client(url, token, data).get(
+        f"{mailbox_path(agent)}/messages",
+        tenant=tenant,
+        state="dead" if died_of is not None else state,
+        # What is narrowed here is asked for in full.
+        limit=MAX_LIMIT if narrowed else limit,
+    )
+    before = None if least is None else now - least
+    kept = (row for row in answer["messages"] if _meant(row, subscription, died_of, before))
+    answer = {"messages": list(islice(kept, limit))}
+    if not json:
+        answer = {"messages": [_for_people(row, now) for row in answer["messages"]]}
+    print_rows(answer, "messages", _MESSAGES, json)
+
+
+def _meant(
+    row: Mapping[str, Any], subscription: str | None, died_of: str | None, before: datetime | None
+) -> bool:
+    return (
+        (subscription is None or row["subscription"]["name"] == subscription)
+        and (died_of is None or row["reason"] == died_of)
+        and (before is None or datetime.fromisoformat(row["deposited_at"]) <= before)
+    )
+
+
+def _aged(row: Mapping[str, Any], column: str, since: str, now: datetime) -> dict[str, Any]:
+    return {**row, column: age(row[since], now)}
+
+
+def _for_people(row: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """With the holder only of what is held, and when its lease ends."""
+    shown = _aged(row, "age", "deposited_at", now) | {"subscription": row["subscription"]["name"]}
+    if row["state"] != "leased":
+        return shown | {"holder": None, "incarnation": None, "token": None}
+    left = datetime.fromisoformat(row["leased_until"]) - now
+    return shown | {"lease ends in": f"{max(0.0, left.total_seconds()):.0f}s"}
+
+
+def show(
+    *,
+    message: Annotated[str, typer.Argument(help="msg_… or a UUID.")],
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Show one message: what it says, who holds it, and every lease it had."""
+    answer = client(url, token, data).get(f"/v1/messages/{quote(message, safe='')}")
+    if json:
+        print_json(answer)
+        return
+    now = datetime.now(UTC)
+    aged = answer | {"age": age(answer["deposited_at"], now)}
+    fields = [(key, value) for key, value in aged.items() if key != "history" and value is not None]
+    print_table(["field", "value"], fields)
+    columns = ["at", "kind", "token", "principal", "data"]
+    print_table(columns, [[event[key] for key in columns] for event in answer["history"]], title="history")
+
+
+def list_notices(
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT)] = 100,
+    tenant: Tenant = None,
+    url: Url = None,
+    token: Token = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """List what a person should know, latest first."""
+    answer = client(url, token, data).get("/v1/notices", tenant=tenant, limit=limit)
+    print_rows(answer, "notices", ["last_at", "tenant", "cause", "count", "text"], json)

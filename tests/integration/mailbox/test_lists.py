@@ -1,0 +1,122 @@
+"""`sereno mailbox list|show`: ages, holders with their tokens, filters; and the knobs of a lease that they show."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from sereno.mailbox.commands.lists import list_mailboxes, show
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.deposit import deposit
+from sereno.mailbox.lease_items import ReleaseItem
+from sereno.mailbox.message import SubscriptionRef
+from sereno.mailbox.principal import Principal
+from sereno.mailbox.verbs import Mailbox
+from tests.integration.mailbox.conftest import CommandLine
+from tests.mailbox_messages import message
+from tests.mailbox_reading import events
+
+TRIAGE = Principal("agent:triage", "acme")
+Printed = Callable[..., Awaitable[str]]
+
+
+@pytest.fixture
+def printed(url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Printed:
+    """What a command prints when it asks the API with the worker's token."""
+    monkeypatch.setenv("COLUMNS", "240")
+
+    async def run(command: Callable[..., None], **options: Any) -> str:
+        capsys.readouterr()
+        await asyncio.to_thread(lambda: command(**options, url=url, token="worker-token"))
+        return capsys.readouterr().out
+
+    return run
+
+
+async def put(pool: AnyPool, **fields: object) -> None:
+    async with pool.acquire() as conn:
+        await deposit(conn, [message(**fields)])
+
+
+async def listed(printed: Printed, **options: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(
+        await printed(list_mailboxes, agent="triage", json=True, **options)
+    )["messages"]
+    return rows
+
+
+async def test_a_held_message_shows_its_holder_its_token_and_when_the_lease_ends(
+    pool: AnyPool, mailbox: Mailbox, printed: Printed
+) -> None:
+    await put(pool)
+    [claimed] = await mailbox.claim(
+        "acme", "triage", lease_seconds=40, incarnation="box:42:9f3c", principal=TRIAGE
+    )
+    await put(pool)
+    text = await printed(list_mailboxes, agent="agent:triage")
+    head, *rows = text.splitlines()
+    assert head.split("  ")[0] == "id"
+    held = next(row for row in rows if "leased" in row)
+    free = next(row for row in rows if "ready" in row)
+    for shown in (str(claimed.lease.token), "agent:triage", "box:42:9f3c", "refund-watch"):
+        assert shown in held
+    assert any(f"{seconds}s" in held for seconds in range(25, 41))
+    assert "agent:triage" not in free
+    assert "box:42:9f3c" not in free
+    [row] = [row for row in await listed(printed) if row["state"] == "leased"]
+    assert (row["token"], row["holder"], row["incarnation"]) == (
+        claimed.lease.token, "agent:triage", "box:42:9f3c",
+    )  # fmt: skip
+
+
+async def test_mailboxes_are_counted_with_the_age_of_the_oldest(pool: AnyPool, printed: Printed) -> None:
+    await put(pool)
+    text = await printed(list_mailboxes)
+    assert "oldest ready" in text
+    assert "triage" in text
+    [box] = json.loads(await printed(list_mailboxes, json=True))["mailboxes"]
+    assert (box["tenant"], box["agent"], box["ready"]) == ("acme", "triage", 1)
+
+
+async def test_filters_narrow_the_list(pool: AnyPool, mailbox: Mailbox, printed: Printed) -> None:
+    await put(pool)
+    [claimed] = await mailbox.claim("acme", "triage", incarnation="w")
+    await mailbox.release([ReleaseItem(claimed.lease.token, "rejected")])
+    await put(pool, subscription=SubscriptionRef("other-watch", 1))
+    assert len(await listed(printed)) == 2
+    assert [row["state"] for row in await listed(printed, state="ready")] == ["ready"]
+    assert [row["reason"] for row in await listed(printed, died_of="rejected")] == ["rejected"]
+    assert await listed(printed, died_of="exhausted") == []
+    [other] = await listed(printed, subscription="other-watch")
+    assert other["subscription"] == {"name": "other-watch", "version": 1}
+    assert await listed(printed, older_than="1h") == []
+    assert len(await listed(printed, older_than="0s", limit=1)) == 1
+
+
+async def test_a_message_is_shown_with_every_lease_it_had(
+    pool: AnyPool, mailbox: Mailbox, printed: Printed
+) -> None:
+    await put(pool)
+    [claimed] = await mailbox.claim("acme", "triage", incarnation="w", lease_seconds=17)
+    [row] = await listed(printed)
+    text = await printed(show, message=row["id"])
+    assert "age" in text
+    assert str(claimed.lease.token) in text
+    assert "17" in text
+
+
+async def test_q09_every_knob_of_a_lease_is_set_from_outside_and_shown(
+    pool: AnyPool, sereno: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """30-second stalls doubled jobs, and the time could not be set on the command line."""
+    await put(pool)
+    monkeypatch.setenv("SERENO_WORK_LEASE", "1m17s")
+    monkeypatch.setenv("SERENO_WORK_GRACE", "5s")
+    monkeypatch.setenv("SERENO_WORK_CONCURRENCY", "2")
+    monkeypatch.setenv("SERENO_WORK_PREFETCH", "3")
+    status, _, err = await sereno.run("work", "triage", "--exec", "true", "--max", "1")
+    assert (status, err) == (0, "")
+    [claimed] = await events(pool, "claimed")
+    assert claimed["data"]["lease_seconds"] == 77
