@@ -7,7 +7,7 @@ import pytest
 from tests.torture import outbox, pipeline
 from tests.torture.killing import plant
 
-ROUNDS = 2
+ROUNDS = 1
 
 
 @pytest.mark.timeout(400)

@@ -28,12 +28,13 @@ from sereno.mailbox.wake import Wake, mailboxes
 
 DURABLE = "pipeline"
 FETCH_MESSAGES = 4
-ACK_WAIT_SECONDS = 60.0
+# How long the events of a killed replica wait for another; a working one says so three times as often.
+ACK_WAIT_SECONDS = 15.0
 MAX_ACK_PENDING = 64
-# Also how long a stop waits for an idle fetch: one that is cancelled would keep what it had been sent for a minute.
+# Also how long a stop waits for an idle fetch: one that is cancelled would keep what it had been sent for that long.
 _FETCH_SECONDS = 0.25
 _RETRY_SECONDS = 0.5
-_IN_PROGRESS_SECONDS = 20.0
+_IN_PROGRESS_SECONDS = 5.0
 _log = logger("pipeline")
 
 
