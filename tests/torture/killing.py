@@ -3,7 +3,6 @@
 import contextlib
 import os
 import signal
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import httpx
 
 from sereno.deploy.child import Child
 from sereno.deploy.options import Options
+from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.up import installation
 from tests.e2e.running import SECRET, SECRET_VARIABLE, Running, until
 
@@ -72,7 +72,7 @@ def plant(folder: Path) -> Iterator[Plant]:
     """An installation in this folder on free ports; everything is stopped at the end."""
     os.environ[SECRET_VARIABLE] = SECRET
     options = Options(data=folder, control_port=0, execution_port=0)
-    with installation(options, threading.Event(), lambda _: None) as running:
+    with installation(options, StopRequest(), lambda _: None) as running:
         sereno = Running(
             folder,
             running.control_url,

@@ -1,7 +1,6 @@
 """Waiting until the processes of an installation do their work."""
 
 import re
-import threading
 import time
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 from sereno.deploy.child import Child
 from sereno.deploy.faults import StartError
+from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.tail import last_lines, reason
 
 START_SECONDS = 60.0
@@ -18,7 +18,7 @@ _ANSWER_SECONDS = 2.0
 _STARTED = re.compile(rb"\bstarted\b")
 
 
-def wait_until_ready(children: Sequence[Child], stop: threading.Event) -> None:
+def wait_until_ready(children: Sequence[Child], stop: StopRequest) -> None:
     """Wait until each child does its work, or `stop` is set. Raises `StartError` when one ends or takes too long."""
     waiting = list(children)
     give_up = time.monotonic() + START_SECONDS

@@ -1,13 +1,13 @@
 """Keeps processes running: what ends without being told is started again, after a pause that grows."""
 
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from sereno.deploy.backoff import Restarts
 from sereno.deploy.faults import StartError
+from sereno.deploy.stop_request import StopRequest
 
 _POLL_SECONDS = 0.1
 
@@ -67,7 +67,7 @@ class Watch:
 
 def supervise(
     subjects: Sequence[Supervised],
-    stop: threading.Event,
+    stop: StopRequest,
     *,
     say: Callable[[str], None],
     changed: Callable[[], None],

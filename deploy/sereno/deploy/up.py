@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import os
-import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from sereno.deploy.options import Options
 from sereno.deploy.ports import free_port, is_free
 from sereno.deploy.postgres_binaries import SHARED_CACHE
 from sereno.deploy.readiness import wait_until_ready
+from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.supervision import Supervised, supervise
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine.bus import BusUnreachableError
@@ -62,7 +62,7 @@ class Installation:
 
 @contextlib.contextmanager
 def installation(
-    options: Options, stop: threading.Event, say: Say, *, programs: Path = SHARED_CACHE
+    options: Options, stop: StopRequest, say: Say, *, programs: Path = SHARED_CACHE
 ) -> Iterator[Installation]:
     """Everything started and ready, unless `stop` was set meanwhile; at the end everything is stopped.
 
@@ -110,7 +110,7 @@ def publish(folder: DataFolder, running: Installation) -> None:
     private_file.write(folder.discovery, json.dumps(running.discovery(), indent=2).encode())
 
 
-def keep_running(options: Options, running: Installation, stop: threading.Event, say: Say) -> None:
+def keep_running(options: Options, running: Installation, stop: StopRequest, say: Say) -> None:
     """Start again what ends, until `stop` is set."""
     folder = DataFolder(options.data.absolute().resolve())
     supervise(running.supervised, stop, say=say, changed=lambda: publish(folder, running))

@@ -1,12 +1,12 @@
 """`sereno demo`."""
 
-import threading
 import time
 from typing import Annotated
 
 import typer
 
 from sereno.deploy.faults import StartError
+from sereno.deploy.stop_request import StopRequest
 from sereno.mailbox.cli.exits import Exit
 
 NAMES = ("wake",)
@@ -35,7 +35,7 @@ def _play() -> None:
     from sereno.deploy.demo.stage import stage  # noqa: PLC0415
     from sereno.deploy.demo.wake import play  # noqa: PLC0415
 
-    screen, stop, started = Console(), threading.Event(), time.monotonic()
+    screen, stop, started = Console(), StopRequest(), time.monotonic()
     stop_on_signals(stop)
     screen.print("Starting PostgreSQL, NATS and both planes in a temporary folder …")
     with stage(screen, stop) as running:

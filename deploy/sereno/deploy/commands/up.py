@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from types import FrameType
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from sereno.deploy.commands.flags import Data, Json, options
 from sereno.deploy.data_folder import DataFolder
 from sereno.deploy.faults import StartError
 from sereno.deploy.options import Options
+from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.tail import last_lines
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.cli.output import print_json
@@ -61,7 +61,7 @@ def _stay(chosen: Options, *, json: bool) -> None:
     # The database libraries take a second to load, which other commands need not wait for.
     from sereno.deploy.up import installation, keep_running  # noqa: PLC0415
 
-    stop = threading.Event()
+    stop = StopRequest()
     stop_on_signals(stop)
     with installation(chosen, stop, _say) as running:
         if not stop.is_set():
@@ -70,7 +70,7 @@ def _stay(chosen: Options, *, json: bool) -> None:
         _say("stopping")
 
 
-def stop_on_signals(stop: threading.Event) -> None:
+def stop_on_signals(stop: StopRequest) -> None:
     """Set `stop` at SIGTERM, Ctrl-C and when the terminal goes away."""
 
     def told(_number: int, _frame: FrameType | None) -> None:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from sereno.deploy.faults import StartError
 from sereno.deploy.options import Options
+from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.tail import last_lines, reason
 from sereno.deploy.up import Installation, installation
 from sereno.mailbox.cli.client import Client
@@ -41,7 +41,7 @@ class Stage:
     folder: Path
     running: Installation
     screen: Console
-    stop: threading.Event
+    stop: StopRequest
 
     @property
     def environment(self) -> dict[str, str]:
@@ -117,7 +117,7 @@ def expect(fact: Mapping[str, Any], **wanted: object) -> None:
 
 
 @contextlib.contextmanager
-def stage(screen: Console, stop: threading.Event) -> Iterator[Stage]:
+def stage(screen: Console, stop: StopRequest) -> Iterator[Stage]:
     """Everything started in a temporary folder, and at the end stopped and removed."""
     with tempfile.TemporaryDirectory(prefix="sereno-demo-") as temporary:
         folder = Path(temporary).resolve()
