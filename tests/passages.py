@@ -5,12 +5,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from sereno.envelope.encode import flat
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.event import Event
 from sereno.envelope.receipt import Receipt, receive
-from sereno.execution_plane.guards.subscription import Subscription
+from sereno.execution_plane.guards.activation import Activation, Entry
+from sereno.execution_plane.guards.keyed import activation_of
+from sereno.execution_plane.guards.subscription import Identity, Subscription
+from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy
 from sereno.execution_plane.pipeline.directory import compile_object
 from sereno.subscriptions.models import SubscriptionSpec
+from sereno.subscriptions.models.limits import Budget
 from sereno.subscriptions.snapshot import CatalogObject
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -33,12 +38,14 @@ def received(
     type_: str = "com.zendesk.ticket.created",
     data: object = None,
     dedupkey: str | None = None,
+    subject: str | None = None,
+    time: datetime | None = NOON,
     notes: Mapping[str, object] | None = None,
     **receipt: Any,
 ) -> Envelope:
     """An envelope received so long after noon; its key follows from `event_id`, which is its number by default."""
     name = event_id or f"e-{number}"
-    event = Event(id=name, source="/zendesk", type=type_, time=NOON, data=data)
+    event = Event(id=name, source="/zendesk", type=type_, time=time, subject=subject, data=data)
     written = {"trust": "authenticated", **receipt}
     envelope = receive(
         event,
@@ -89,6 +96,18 @@ def declared(
     )
 
 
-def subscription(name: str = "refund-watch", **fields: Any) -> Subscription:
-    """A subscription ready to match and to guard."""
-    return compile_object(declared(name, **fields))
+def subscription(
+    name: str = "refund-watch",
+    *,
+    identities: tuple[Identity, ...] = (),
+    tenancy: Tenancy = TENANCY,
+    agent_budget: Budget | None = None,
+    **fields: Any,
+) -> Subscription:
+    """A subscription ready to match and to guard; keywords replace fields of its specification."""
+    return compile_object(declared(name, **fields), identities, tenancy=tenancy, agent_budget=agent_budget)
+
+
+def activation(envelope: Envelope, watch: Subscription, entry: Entry = "arrival") -> Activation:
+    """The event on its way to this subscription."""
+    return activation_of(envelope, flat(envelope), watch, entry)

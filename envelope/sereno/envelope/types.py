@@ -7,6 +7,7 @@ Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
 
 TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
+CONDITION_MET = "sereno.condition.met"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 
 
@@ -20,6 +21,9 @@ class EventType:
 
 
 CATALOGUE: tuple[EventType, ...] = (
+    EventType(
+        CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
+    ),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",

@@ -45,14 +45,17 @@ class Document:
         return self.spec.model_dump(mode="json", exclude_none=True)
 
 
-def parse(text: str | bytes) -> tuple[Document, ...] | Faults:
-    """Every document of a YAML text, or all faults of all documents with path and line; nothing in between."""
+def parse(text: str | bytes, *, simulated: bool = False) -> tuple[Document, ...] | Faults:
+    """Every document of a YAML text, or all faults of all documents with path and line; nothing in between.
+
+    `simulated` accepts what has a decider, though nothing brings or takes it live yet.
+    """
     trees, faults = yaml_text.read(text)
     if not trees and not faults:
         faults = [Fault("", "expected at least one document; found none")]
     documents: list[Document] = []
     for index, tree in enumerate(trees):
-        reading = _Reading(index, tree)
+        reading = _Reading(index, tree, simulated=simulated)
         document = reading.document()
         faults += reading.faults
         if document is not None:
@@ -64,7 +67,8 @@ def parse(text: str | bytes) -> tuple[Document, ...] | Faults:
 class _Reading:
     """The reading of one document, which gathers its faults."""
 
-    def __init__(self, index: int, tree: Tree) -> None:
+    def __init__(self, index: int, tree: Tree, *, simulated: bool) -> None:
+        self._simulated = simulated
         self._base = f"documents[{index}]"
         self._index = index
         self._tree = tree
@@ -86,7 +90,7 @@ class _Reading:
         if kind is None:
             return None
         spec = self._validate(SPECS[kind], raw, "spec")
-        for path, message in meaning.of(kind, raw):
+        for path, message in meaning.of(kind, raw, simulated=self._simulated):
             self._add(path, message)
         self._refuse_later(kind, raw.get("spec"))
         if self.faults or metadata is None or spec is None:
@@ -98,7 +102,8 @@ class _Reading:
 
     def _refuse_later(self, kind: Kind, spec: Any) -> None:
         """Refuses what is not supported yet; what else is wrong inside it says nothing more."""
-        for path, message in supported.not_yet(kind, spec):
+        later = supported.LATER_SIMULATED if self._simulated else supported.LATER
+        for path, message in supported.not_yet(kind, spec, later):
             inside = join_path(self._base, path)
             self.faults = [fault for fault in self.faults if not _is_within(fault.path, inside)]
             self._add(path, message)

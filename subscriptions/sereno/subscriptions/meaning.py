@@ -7,6 +7,7 @@ from typing import Any
 
 from sereno.envelope.types import CATALOGUE
 from sereno.subscriptions.duration import format_duration, parse_duration
+from sereno.subscriptions.event_key import compile_key
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.models.subscription import Delivery
@@ -28,14 +29,17 @@ _EMITTED = frozenset(entry.name for entry in CATALOGUE if entry.family == "platf
 Objection = tuple[Path, str]
 
 
-def of(kind: Kind, raw: Mapping[str, Any]) -> Iterator[Objection]:
-    """The objections to a document as it was written: path and sentence."""
+def of(kind: Kind, raw: Mapping[str, Any], *, simulated: bool = False) -> Iterator[Objection]:
+    """The objections to a document as it was written: path and sentence.
+
+    In a simulation the platform may emit what it does not emit yet.
+    """
     if kind == "Tenant":
         yield from _tenant(raw.get("metadata"))
     elif kind == "Endpoint":
         yield from _endpoint(raw.get("spec"))
     elif kind == "Subscription":
-        yield from _subscription(raw.get("spec"))
+        yield from _subscription(raw.get("spec"), simulated=simulated)
 
 
 def _tenant(metadata: Any) -> Iterator[Objection]:
@@ -57,7 +61,7 @@ def _endpoint(spec: Any) -> Iterator[Objection]:
         yield ("spec", "secrets"), "expected two different secrets"
 
 
-def _subscription(spec: Any) -> Iterator[Objection]:
+def _subscription(spec: Any, *, simulated: bool) -> Iterator[Objection]:
     if not isinstance(spec, Mapping):
         return
     filters = list(_every_filter(spec.get("filters"), ("spec", "filters")))
@@ -67,18 +71,30 @@ def _subscription(spec: Any) -> Iterator[Objection]:
         yield from _expressions(filters)
     yield from _interval(_at(spec, "source", "time", "every"))
     yield from _lease(_at(spec, "delivery", "lease"))
-    yield from _platform_types(_at(spec, "source", "platform", "types"))
+    yield from _platform_types(_at(spec, "source", "platform", "types"), simulated=simulated)
+    yield from _keys(spec)
     yield from _order(spec)
 
 
-def _platform_types(types: Any) -> Iterator[Objection]:
+def _keys(spec: Mapping[str, Any]) -> Iterator[Objection]:
+    """Keys are expressions as filters are; a place is named by line and column inside them."""
+    for path in (("limits", "batch", "by"), ("delivery", "serial_by")):
+        source = _at(spec, *path)
+        if isinstance(source, str) and source:
+            try:
+                compile_key(source)
+            except ValueError as fault:
+                yield ("spec", *path), str(fault)
+
+
+def _platform_types(types: Any, *, simulated: bool) -> Iterator[Objection]:
     for index, name in enumerate(types if isinstance(types, list) else ()):
         path = ("spec", "source", "platform", "types", index)
         if not isinstance(name, str):
             continue
         if not name.startswith(_PLATFORM):
             yield path, f"expected a type that begins with {_PLATFORM}, such as {min(_EMITTED)}"
-        elif name not in _EMITTED and _TYPE.fullmatch(name):
+        elif not simulated and name not in _EMITTED and _TYPE.fullmatch(name):
             # Nothing would ever fire it, and nobody would be told.
             emitted = ", ".join(sorted(_EMITTED))
             yield path, f"not yet supported: source.platform.types: {name}; there is {emitted}"

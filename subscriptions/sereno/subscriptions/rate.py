@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, cast
 
+from sereno.subscriptions.currencies import CODES
+
 Period = Literal["min", "hour", "day", "week", "month"]
 
 _PERIODS = {"min": "min", "minute": "min", "hour": "hour", "day": "day", "week": "week", "month": "month"}
@@ -58,6 +60,8 @@ def parse_money(text: str) -> Money:
     matched = _MONEY.fullmatch(text)
     if matched is None:
         raise ValueError("expected an amount such as 0.30 EUR")
+    if matched[2] not in CODES:
+        raise ValueError(f"unknown currency {matched[2]}: expected an ISO 4217 code such as EUR")
     return Money(Decimal(matched[1]), matched[2])
 
 
@@ -66,4 +70,7 @@ def parse_money_rate(text: str) -> MoneyRate:
     amount, _, period = text.partition("/")
     if period not in _PERIODS:
         raise ValueError("expected an amount per period such as 5.00 EUR/day")
-    return MoneyRate(parse_money(amount), cast("Period", _PERIODS[period]))
+    money = parse_money(amount)
+    if not money.amount:
+        raise ValueError("expected an amount above zero: with none, nothing would ever wake")
+    return MoneyRate(money, cast("Period", _PERIODS[period]))

@@ -6,8 +6,9 @@ from typing import Any
 LATER_KINDS = frozenset({"Connector", "Calendar", "Grant", "Plan", "Policy"})
 
 # kind -> path below spec -> the values that are not supported yet; None: the field itself is not.
-LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
-    "Tenant": {("plan",): None},
+Later = Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]]
+LATER: Later = {
+    "Tenant": {("plan",): None, ("budget",): None, ("reserve",): None, ("max_chain",): None},
     "Agent": {
         ("capabilities",): None,
         ("mode",): None,
@@ -45,9 +46,16 @@ LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
 }
 
 
-def not_yet(kind: str, spec: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+# A simulation needs no listener, gateway or worker: what has a decider is simulated.
+LATER_SIMULATED: Later = {
+    "Tenant": {("plan",): None},
+    "Subscription": {("source", "platform", "agent"): None, ("source", "platform", "subscription"): None},
+}
+
+
+def not_yet(kind: str, spec: Any, later: Later = LATER) -> Iterator[tuple[tuple[str, ...], str]]:
     """The fields of `spec` (plain data, perhaps faulty) that are not supported yet: path and sentence."""
-    for path, values in LATER.get(kind, {}).items():
+    for path, values in later.get(kind, {}).items():
         value = _at(spec, path)
         if value is None:
             continue

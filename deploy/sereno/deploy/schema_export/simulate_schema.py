@@ -34,7 +34,7 @@ def simulate_input_schema() -> dict[str, Any]:
 
 
 def simulate_output_schema() -> dict[str, Any]:
-    """A line of the output: a decision, a change of state, a claim or the answer to a lease verb."""
+    """A line of the output: a decision, a flushed batch, a change of state, a claim or the answer to a lease verb."""
     kinds: dict[str, dict[str, Any]] = {
         "decision": {
             "event": _TEXT,
@@ -43,8 +43,14 @@ def simulate_output_schema() -> dict[str, Any]:
             "guard": _TEXT,
             "reason": _PERHAPS,
             "message": {"type": ["string", "null"], "pattern": "^M[1-9][0-9]*$"},
-            "batch": _PERHAPS,
+            "batch": {"type": ["string", "null"], "pattern": "^B[1-9][0-9]*$"},
             "numbers": {"type": "object"},
+        },
+        "flush": {
+            "subscription": _TEXT,
+            "batch": {"type": "string", "pattern": "^B[1-9][0-9]*$"},
+            "events": _NAMES,
+            "message": {"type": "string", "pattern": "^M[1-9][0-9]*$"},
         },
         "state": {"subscription": _TEXT, "state": _TEXT, "reason": _PERHAPS},
         "claim": {"agent": _TEXT, "messages": _NAMES, "leases": _NAMES},

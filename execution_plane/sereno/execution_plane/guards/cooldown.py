@@ -1,22 +1,65 @@
-"""Guard 4: two wake-ups of one subscription are at least its cooldown apart."""
+"""Guard 4: two wake-ups of one subscription are at least its cooldown apart, and none falls into its quiet hours."""
 
-from sereno.execution_plane.guards.passage import Number, Passage
+from datetime import datetime
+from typing import NamedTuple
+
+from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.state import GuardState, Memory
+from sereno.execution_plane.guards.subscription import Subscription
+from sereno.execution_plane.guards.verdict import NOT_CONFIGURED, Number, Verdict, objected, passed
+from sereno.subscriptions.models.limits import Then
 
 
-def cooldown(passage: Passage) -> Passage:
-    """Object with `cooldown` before the interval since the last delivery is over (recorded clock, seconds)."""
-    every, last = passage.subscription.cooldown, passage.given.state.last_delivered
-    if every is None:
-        return passage.is_not_asked("cooldown")
-    if last is None:
-        return passage.passes("cooldown", {"every_seconds": every.total_seconds()})
-    since, ends = passage.given.clock.recorded - last, last + every
-    numbers: dict[str, Number] = {
-        "every_seconds": every.total_seconds(),
-        "since_last_seconds": since.total_seconds(),
-        "last_delivered": last,
-        "ends": ends,
-    }
-    if passage.given.clock.recorded < ends:
-        return passage.objects("cooldown", "dropped", "cooldown", numbers)
-    return passage.passes("cooldown", numbers)
+class Pause(NamedTuple):
+    """Why nothing may wake before `ends`, and what becomes of what comes until then."""
+
+    reason: str
+    then: Then
+    ends: datetime
+
+
+def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
+    """Object with `quiet_hours` (database clock) or `cooldown` (recorded clock, seconds) where that means dropping.
+
+    With `then: batch` it passes and says why the batch has to wait. A stop and a suspension come first: they hold.
+    """
+    if policy.cooldown is None and policy.quiet is None:
+        return NOT_CONFIGURED["cooldown"]
+    numbers = _numbers(state.memory, policy, now)
+    if state.stop is not None or state.suspension is not None:
+        return passed("cooldown", numbers, "outranked")
+    pause = pause_of(state.memory, policy, now)
+    if pause is None:
+        return passed("cooldown", numbers)
+    numbers["ends"] = pause.ends
+    if pause.then == "drop":
+        return objected("cooldown", "dropped", pause.reason, numbers)
+    return passed("cooldown", numbers, pause.reason)
+
+
+def pause_of(memory: Memory, policy: Subscription, now: Reading) -> Pause | None:
+    """What keeps this subscription from waking now; quiet hours outrank the cooldown."""
+    if policy.quiet is not None:
+        ends = policy.quiet.ends(now.database)
+        if ends is not None:
+            return Pause("quiet_hours", policy.quiet.then, ends)
+    if policy.cooldown is not None and memory.last_delivered is not None:
+        ends = memory.last_delivered + policy.cooldown.every
+        if now.recorded < ends:
+            return Pause("cooldown", policy.cooldown.then, ends)
+    return None
+
+
+def _numbers(memory: Memory, policy: Subscription, now: Reading) -> dict[str, Number]:
+    numbers: dict[str, Number] = {}
+    if policy.cooldown is not None:
+        numbers["every_seconds"] = policy.cooldown.every.total_seconds()
+        if memory.last_delivered is not None:
+            numbers["since_last_seconds"] = (now.recorded - memory.last_delivered).total_seconds()
+            numbers["last_delivered"] = memory.last_delivered
+            numbers["ends"] = memory.last_delivered + policy.cooldown.every
+    if policy.quiet is not None:
+        numbers["quiet_zone"] = policy.quiet.zone.key
+        numbers["quiet_from"] = policy.quiet.start.strftime("%H:%M")
+        numbers["quiet_to"] = policy.quiet.end.strftime("%H:%M")
+    return numbers

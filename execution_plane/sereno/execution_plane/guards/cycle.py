@@ -1,28 +1,34 @@
 """Guard 2: an event whose own causes already woke this agent does not wake it again."""
 
-from sereno.execution_plane.guards.passage import Number, Passage
+from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.lineage import MAX_ANCESTORS
+from sereno.execution_plane.guards.state import GuardState
+from sereno.execution_plane.guards.subscription import Subscription
+from sereno.execution_plane.guards.verdict import Number, Verdict, objected, passed
 
-MAX_CHAIN = 8
-MAX_ANCESTORS = 64
 
-
-def cycle(passage: Passage) -> Passage:
+def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
     """Object with `self_origin`, `cycle` or `too_deep`; reads the genealogy that the platform wrote, nothing else."""
-    envelope, subscription = passage.envelope, passage.subscription
-    ancestors = passage.given.state.ancestors
-    same_agent = sum(ancestor.agent == subscription.agent for ancestor in ancestors)
+    envelope, ancestors = activation.envelope, state.ancestors
+    same_agent = sum(ancestor.agent == policy.agent for ancestor in ancestors)
     numbers: dict[str, Number] = {
         "hops": envelope.hops,
-        "max_hops": MAX_CHAIN,
+        "max_hops": policy.tenancy.max_chain,
         "ancestors": len(ancestors),
         "same_agent": same_agent,
-        "reentry": subscription.reentry,
+        "reentry": policy.reentry,
     }
-    if (envelope.origin, envelope.actor) in subscription.identities:
-        return passage.objects("cycle", "dropped", "self_origin", {**numbers, "actor": envelope.actor})
-    if same_agent > subscription.reentry:
-        path = [*(ancestor.agent for ancestor in ancestors), subscription.agent]
-        return passage.objects("cycle", "dropped", "cycle", {**numbers, "path": path})
-    if envelope.hops > MAX_CHAIN or len(ancestors) > MAX_ANCESTORS:
-        return passage.objects("cycle", "dropped", "too_deep", numbers)
-    return passage.passes("cycle", numbers)
+    if is_own_act(activation, policy):
+        return objected("cycle", "dropped", "self_origin", {**numbers, "actor": envelope.actor})
+    if same_agent > policy.reentry:
+        path = [*(ancestor.agent for ancestor in ancestors), policy.agent]
+        return objected("cycle", "dropped", "cycle", {**numbers, "path": path})
+    if envelope.hops > policy.tenancy.max_chain or len(ancestors) > MAX_ANCESTORS:
+        return objected("cycle", "dropped", "too_deep", numbers)
+    return passed("cycle", numbers)
+
+
+def is_own_act(activation: Activation, policy: Subscription) -> bool:
+    """Whether the agent itself did at the source what the event tells of, outside any chain of ours."""
+    envelope = activation.envelope
+    return (envelope.origin, envelope.actor) in policy.identities

@@ -2,7 +2,10 @@
 
 from datetime import timedelta
 
-from sereno.execution_plane.guards.passage import Number, Occurrence, Passage
+from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.state import GuardState, Occurrence
+from sereno.execution_plane.guards.subscription import Subscription
+from sereno.execution_plane.guards.verdict import Number, Verdict, objected, passed
 
 # A body that carries no event id counts only inside a bounded window: a genuinely new event may look the same.
 BODY_KEY_WINDOW = timedelta(hours=1)
@@ -12,35 +15,32 @@ KEY_WINDOW = timedelta(days=30)
 BODY_WINDOW = timedelta(days=7)
 
 
-def dedup(passage: Passage) -> Passage:
-    """Object with `duplicate` when the key or the signed body was seen inside its window (recorded clock)."""
-    state, recorded = passage.given.state, passage.given.clock.recorded
-    if state.same_key is not None and recorded < state.same_key.expires_at:
-        return _duplicate(passage, state.same_key, "key")
-    if state.same_body is not None and recorded < state.same_body.expires_at:
-        return _duplicate(passage, state.same_body, "body")
-    return passage.passes("dedup", {"key": passage.envelope.dedupkey})
+def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
+    """Object with `duplicate` when the key or the signed body was seen inside its window (recorded clock).
+
+    What was held came through here before, and a person may force a repetition.
+    """
+    if activation.entry != "arrival":
+        return passed("dedup", {"key": activation.envelope.dedupkey, "entry": activation.entry})
+    if state.same_key is not None and now.recorded < state.same_key.expires_at:
+        return _duplicate(activation, state.same_key, "key")
+    if state.same_body is not None and now.recorded < state.same_body.expires_at:
+        return _duplicate(activation, state.same_body, "body")
+    return passed("dedup", {"key": activation.envelope.dedupkey})
 
 
-def _duplicate(passage: Passage, first: Occurrence, by: str) -> Passage:
+def _duplicate(activation: Activation, first: Occurrence, by: str) -> Verdict:
     numbers: dict[str, Number] = {
-        "key": passage.envelope.dedupkey,
+        "key": activation.envelope.dedupkey,
         "by": by,
         "of": first.receiptid,
         "became": first.outcome,
         "message": None if first.message is None else str(first.message),
         "window_ends": first.expires_at,
     }
-    return passage.objects("dedup", "dropped", "duplicate", numbers)
+    return objected("dedup", "dropped", "duplicate", numbers)
 
 
 def window(dedupkey: str) -> timedelta:
     """How long an occurrence with this key is remembered."""
     return BODY_KEY_WINDOW if dedupkey.startswith("body:") else KEY_WINDOW
-
-
-def remembers(passage: Passage) -> bool:
-    """Whether the outcome takes the key. An error of ours and a paused subscription leave none, so that the
-    sender's retry is a first arrival; a duplicate leaves the first as it stands. Strangers never come this far.
-    """
-    return passage.decided.outcome != "error" and passage.decided.reason not in ("not_active", "duplicate")

@@ -1,32 +1,48 @@
-"""The ledger: what the guards remember across passages; live it is loaded for a batch, in a simulation it grows."""
+"""The ledger: the rows that the guards remember, evolving as one event after the other is decided.
 
-from collections.abc import Mapping, Sequence
+Live it is loaded for a batch of arrivals and forgotten after the commit; in a simulation it grows.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
 from uuid import UUID
 
 from sereno.envelope.envelope import Envelope
-from sereno.execution_plane.guards.dedup import BODY_WINDOW, remembers, window
+from sereno.execution_plane.guards import changes as c
+from sereno.execution_plane.guards import flush, storm
+from sereno.execution_plane.guards.account import Account
+from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.batch import BatchItem, BatchKey, OpenBatch
+from sereno.execution_plane.guards.budget import Reservation, Settlement, bury, settle
+from sereno.execution_plane.guards.dedup import BODY_WINDOW
+from sereno.execution_plane.guards.effects import changes_of, of_passage
+from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.order import run
-from sereno.execution_plane.guards.passage import Ancestor, Given, GuardState, Occurrence, Passage, Reading
+from sereno.execution_plane.guards.passage import Given, Passage
+from sereno.execution_plane.guards.patience import Patience
+from sereno.execution_plane.guards.resumption import re_arm
+from sereno.execution_plane.guards.state import (
+    NOBODY,
+    NOTHING,
+    GuardState,
+    Memory,
+    Occurrence,
+    OccurrenceKey,
+    SubjectKey,
+    SubjectMemory,
+    SubscriptionKey,
+)
 from sereno.execution_plane.guards.subscription import Subscription
+from sereno.execution_plane.guards.suspension import Suspension
+from sereno.subscriptions.rate import Money
 from sereno.subscriptions.rights import Standing
 
-OccurrenceKey = tuple[str, str, str, str]
-"""Tenant, origin, subscription, dedup key."""
 BodyKey = tuple[str, str, str]
 """Tenant, origin of the endpoint, SHA-256 of the body."""
-SubscriptionKey = tuple[str, str]
-"""Tenant, name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What one subscription leaves for its next event."""
-
-    last_recorded: datetime | None = None
-    last_delivered: datetime | None = None
-    deliveries: int = 0
+EVERYTHING = "*"
+_NONE = Decimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,14 @@ class Body:
         return Occurrence(self.receiptid, outcome, message, self.expires_at)
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What every decision of a round shares: the database clock, read once, and until when a tenant's policy holds."""
+
+    database: datetime
+    policy_valid_until: datetime | None = None
+
+
 def occurrence_key(envelope: Envelope, subscription: Subscription) -> OccurrenceKey:
     """Under which key this event counts once for this subscription."""
     return envelope.tenantid, envelope.origin, subscription.name, envelope.dedupkey
@@ -50,37 +74,209 @@ def occurrence_key(envelope: Envelope, subscription: Subscription) -> Occurrence
 
 @dataclass(slots=True)
 class Ledger:
-    """Guard state that evolves as one event after the other is decided."""
+    """Guard state by the keys of its rows; `open_work` counts the messages that are not closed.
+
+    `stops` holds the scopes that stand still: `*`, a tenant, `agent:NAME` or `subscription:NAME`.
+    """
 
     occurrences: dict[OccurrenceKey, Occurrence] = field(default_factory=dict)
     bodies: dict[BodyKey, Body] = field(default_factory=dict)
     memories: dict[SubscriptionKey, Memory] = field(default_factory=dict)
+    subjects: dict[SubjectKey, SubjectMemory] = field(default_factory=dict)
+    patience: dict[SubscriptionKey, Patience] = field(default_factory=dict)
+    budgets: dict[Account, Decimal] = field(default_factory=dict)
+    reservations: dict[UUID, Reservation] = field(default_factory=dict)
+    batches: dict[BatchKey, OpenBatch] = field(default_factory=dict)
+    sealed: dict[UUID, OpenBatch] = field(default_factory=dict)
+    items: dict[UUID, list[BatchItem]] = field(default_factory=dict)
+    suspensions: dict[SubscriptionKey, tuple[Suspension, ...]] = field(default_factory=dict)
+    open_work: dict[c.WorkKey, int] = field(default_factory=dict)
+    stops: frozenset[str] = frozenset()
     _standings: dict[SubscriptionKey, tuple[Subscription, Standing]] = field(default_factory=dict)
 
     def decide(
         self,
-        envelope: Envelope,
+        activation: Activation,
         subscription: Subscription,
+        moment: Moment,
         *,
-        database: datetime,
-        policy_valid_until: datetime | None,
         ancestors: tuple[Ancestor, ...] = (),
         body: Body | None = None,
     ) -> Passage:
         """Send the event through the guards and remember what came of it."""
-        memory = self.memories.get((envelope.tenantid, subscription.name), Memory())
-        recorded = max(memory.last_recorded or envelope.recordedtime, envelope.recordedtime)
-        clock = Reading(recorded, database)
+        envelope = activation.envelope
+        memory = self.memories.get((subscription.tenant, subscription.name), NOTHING)
+        recorded = envelope.recordedtime
+        if memory.last_recorded is not None and memory.last_recorded > recorded:
+            recorded = memory.last_recorded
+        now = Reading(recorded, moment.database)
         state = GuardState(
-            same_key=self.occurrences.get(occurrence_key(envelope, subscription)),
-            same_body=None if body is None else body.for_subscription(subscription.name),
-            ancestors=ancestors,
-            last_delivered=memory.last_delivered,
+            self._standing(subscription, moment.policy_valid_until),
+            self.occurrences.get((envelope.tenantid, envelope.origin, subscription.name, envelope.dedupkey)),
+            None if body is None else body.for_subscription(subscription.name),
+            ancestors,
+            storm.count_arrival(memory, activation, subscription, now),
+            self._about(activation, subscription, now),
+            self.budgets,
+            self.suspension_of(subscription, envelope.subject),
+            self.batches.get((subscription.tenant, subscription.name, activation.batch_key or "")),
+            self.is_busy(subscription, activation.serial_key),
+            self.stop_of(subscription),
         )
-        standing = self._standing(subscription, policy_valid_until)
-        passage = run(Passage(Given(envelope, subscription, clock, state, standing)))
-        self._evolve(passage, memory)
-        return passage
+        passage = run(Given(state, activation, subscription, now))
+        changes = of_passage(passage)
+        self.apply(changes)
+        return Passage(passage.given, passage.verdicts, passage.decided, changes)
+
+    def flush(self, batch: OpenBatch, subscription: Subscription, moment: Moment) -> flush.Flush:
+        """Ask what becomes of an open batch now, and remember what came of it."""
+        memory = self.memories.get((subscription.tenant, subscription.name), NOTHING)
+        state = GuardState(
+            self._standing(subscription, moment.policy_valid_until),
+            memory=memory,
+            used=self.budgets,
+            suspension=self.suspension_of(subscription, None),
+            busy=self.is_busy(subscription, batch.serial_key),
+            stop=self.stop_of(subscription),
+        )
+        answer = flush.decide(batch, state, subscription, Reading(moment.database, moment.database))
+        if not isinstance(answer, flush.Later):
+            self.apply(answer.changes)
+        return answer
+
+    def apply(self, changes: Iterable[c.Change]) -> None:
+        """Evolve the rows by what was decided."""
+        for change in changes:
+            match change:
+                case c.Remember(key, memory):
+                    self.memories[key] = memory
+                case c.Take(key, occurrence):
+                    self.occurrences[key] = occurrence
+                case c.RememberSubject(key, about):
+                    self.subjects[key] = about
+                case c.Deposit(key, _):
+                    self.open_work[key] = self.open_work.get(key, 0) + 1
+                case c.Join() | c.Seal() | c.Close():
+                    self._evolve_batch(change)
+                case c.Reserve() | c.Charge() | c.Settled():
+                    self._evolve_budget(change)
+                case _:
+                    self._evolve_rarely(change)
+
+    def _evolve_rarely(self, change: c.Change) -> None:
+        match change:
+            case c.Suspend(suspension):
+                owner = suspension.tenant, suspension.subscription
+                self.suspensions[owner] = (*self.suspensions.get(owner, ()), suspension)
+            case c.RememberPatience(key, patience):
+                self.patience[key] = patience
+            case _:
+                # Held receipts and evaluations: rows that no guard reads again.
+                pass
+
+    def _evolve_batch(self, change: c.Join | c.Seal | c.Close) -> None:
+        batch = change.batch
+        if isinstance(change, c.Join):
+            self.items.setdefault(batch.id, []).append(change.item)
+        if isinstance(change, c.Close):
+            self.items.pop(batch.id, None)
+            self.sealed.pop(batch.id, None)
+        elif batch.sealed:
+            self.sealed[batch.id] = batch
+        else:
+            self.batches[batch.of] = batch
+            return
+        current = self.batches.get(batch.of)
+        if current is not None and current.id == batch.id:
+            del self.batches[batch.of]
+
+    def _evolve_budget(self, change: c.Reserve | c.Charge | c.Settled) -> None:
+        match change:
+            case c.Reserve(reservation):
+                self.reservations[reservation.message] = reservation
+                for account, amount in reservation.lines:
+                    self.budgets[account] = self.budgets.get(account, _NONE) + amount
+            case c.Charge(account, amount):
+                self.budgets[account] = self.budgets.get(account, _NONE) + amount
+            case c.Settled(reservation):
+                if reservation.lines:
+                    self.reservations[reservation.message] = reservation
+                else:
+                    self.reservations.pop(reservation.message, None)
+
+    def report(self, message: UUID, usage: Sequence[Money]) -> Settlement | None:
+        """Reconcile the reservation of a message with what its run reports; None when it has none."""
+        return self._settle(message, lambda reservation: settle(reservation, usage))
+
+    def bury(self, message: UUID) -> Settlement | None:
+        """Give back what a dead message did not use; None when it has no reservation."""
+        return self._settle(message, bury)
+
+    def _settle(self, message: UUID, decide: Callable[[Reservation], Settlement]) -> Settlement | None:
+        reservation = self.reservations.get(message)
+        if reservation is None:
+            return None
+        settlement = decide(reservation)
+        self.apply(changes_of(settlement))
+        return settlement
+
+    def close_work(self, key: c.WorkKey) -> None:
+        """One message less is open."""
+        self.open_work[key] = max(0, self.open_work.get(key, 0) - 1)
+
+    def open_batch(self, identity: UUID) -> OpenBatch | None:
+        """The batch under this id, if it is not a message yet."""
+        sealed = self.sealed.get(identity)
+        if sealed is not None or identity not in self.items:
+            return sealed
+        return next((batch for batch in self.batches.values() if batch.id == identity), None)
+
+    def batches_of(self, key: SubscriptionKey) -> list[OpenBatch]:
+        """The batches of a subscription that are not messages yet, oldest first."""
+        every = (*self.sealed.values(), *self.batches.values())
+        own = [batch for batch in every if (batch.tenant, batch.subscription) == key]
+        return sorted(own, key=lambda batch: (batch.opened, batch.id))
+
+    def lift(self, key: SubscriptionKey, lifted: Collection[UUID]) -> list[Suspension]:
+        """End these suspensions of a subscription and begin anew what tripped them."""
+        open_ones = self.suspensions.get(key, ())
+        ended = [one for one in open_ones if one.id in lifted]
+        self.suspensions[key] = tuple(one for one in open_ones if one.id not in lifted)
+        for suspension in ended:
+            self.apply(re_arm(suspension, self.memories.get(key, NOTHING)))
+        return ended
+
+    def suspension_of(self, subscription: Subscription, subject: str | None) -> Suspension | None:
+        """The first open suspension that holds an event about this subject."""
+        found = self.suspensions.get((subscription.tenant, subscription.name))
+        if not found:
+            return None
+        return next((one for one in found if one.concerns(subject)), None)
+
+    def is_busy(self, subscription: Subscription, serial_key: str | None) -> bool:
+        """Whether a message of the subscription, and of its serial key where there is one, is still open."""
+        if subscription.when_busy == "queue":
+            return False
+        return self.open_work.get((subscription.tenant, subscription.name, serial_key or ""), 0) > 0
+
+    def stop_of(self, subscription: Subscription) -> str | None:
+        """The scope of a stop that stands in the way of this subscription."""
+        if not self.stops:
+            return None
+        scopes = (
+            EVERYTHING,
+            subscription.tenant,
+            f"agent:{subscription.agent}",
+            f"subscription:{subscription.name}",
+        )
+        return next((scope for scope in scopes if scope in self.stops), None)
+
+    def _about(self, activation: Activation, subscription: Subscription, now: Reading) -> SubjectMemory:
+        subject = activation.envelope.subject
+        if subject is None or not storm.watches(activation, subscription):
+            return NOBODY
+        known = self.subjects.get((subscription.tenant, subscription.name, subject), NOBODY)
+        return storm.count_about(known, activation, subscription, now)
 
     def _standing(self, subscription: Subscription, valid_until: datetime | None) -> Standing:
         """How the subscription stands under the policy in force, made once for all events of a round."""
@@ -91,27 +287,6 @@ class Ledger:
             self._standings[key] = known
         return known[1]
 
-    def _evolve(self, passage: Passage, memory: Memory) -> None:
-        envelope, subscription, recorded = (
-            passage.envelope,
-            passage.subscription,
-            passage.given.clock.recorded,
-        )
-        decision = passage.decided
-        delivered = decision.outcome == "delivered"
-        self.memories[envelope.tenantid, subscription.name] = Memory(
-            recorded,
-            recorded if delivered else memory.last_delivered,
-            memory.deliveries + delivered,
-        )
-        if remembers(passage):
-            self.occurrences[occurrence_key(envelope, subscription)] = Occurrence(
-                envelope.receiptid,
-                decision.outcome,
-                decision.message,
-                recorded + window(envelope.dedupkey),
-            )
-
     def live_body(self, key: BodyKey, envelope: Envelope) -> Body | None:
         """The earlier receipt with this body, if its window is still open."""
         body = self.bodies.get(key)
@@ -121,7 +296,7 @@ class Ledger:
 
     def remember_body(self, key: BodyKey, envelope: Envelope, passages: Sequence[Passage]) -> None:
         """Keep a body that its scheme does not date, unless every subscription let the sender try again."""
-        if passages and not any(remembers(passage) for passage in passages):
+        if passages and not any(passage.takes_key for passage in passages):
             self.bodies.pop(key, None)
             return
         became = {p.subscription.name: (p.decided.outcome, p.decided.message) for p in passages}

@@ -1,20 +1,47 @@
-"""Guard 3: the subscription may fire now, and its sender is good enough."""
+"""Guard 3: the subscription may fire now, its sender is good enough, and there is budget for one more activation."""
 
-from sereno.execution_plane.guards.passage import Number, Passage
+from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.budget import exceeded, numbers_of
+from sereno.execution_plane.guards.state import GuardState
+from sereno.execution_plane.guards.subscription import Subscription
+from sereno.execution_plane.guards.suspension import HELD_BY, Suspension
+from sereno.execution_plane.guards.verdict import Number, Verdict, objected, passed
 from sereno.subscriptions.rights import objection
 
 
-def rights(passage: Passage) -> Passage:
-    """Object with the first thing that the catalog and the database clock say against it (contract, part 3)."""
-    standing, trust = passage.given.standing, passage.envelope.trust
+def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
+    """Object with the first thing that the catalog, an open suspension or a budget says against it (database clock)."""
+    standing, trust, memory = state.standing, activation.envelope.trust, state.memory
     numbers: dict[str, Number] = {
-        "state": str(standing.state),
-        "version": passage.subscription.version,
+        "state": standing.state.value,
+        "version": policy.version,
         "expires": standing.expires,
         "policy_valid_until": standing.valid_until,
         "trust": trust,
     }
-    found = objection(standing, passage.given.clock.database, sender_verified=trust != "untrusted")
+    found = objection(standing, now.database, sender_verified=trust != "untrusted")
     if found is not None:
-        return passage.objects("rights", found.outcome, found.reason, numbers)
-    return passage.passes("rights", numbers)
+        return objected("rights", found.outcome, found.reason, numbers)
+    if policy.max_occurrences is not None:
+        numbers["occurrences"] = memory.deliveries
+        numbers["max_occurrences"] = policy.max_occurrences
+        if memory.deliveries >= policy.max_occurrences:
+            return objected("rights", "dropped", "exhausted", numbers)
+    if state.suspension is not None and HELD_BY.get(state.suspension.cause) == "rights":
+        return objected("rights", "held", state.suspension.cause, numbers | held_by(state.suspension))
+    over = exceeded(policy.budgets, state.used, policy.tenant, policy.tenancy.zone, now.database)
+    if over is not None and state.suspension is None:
+        return objected("rights", "suspended", "budget", numbers | numbers_of(over))
+    if policy.budgets:
+        numbers["budgets"] = len(policy.budgets)
+    return passed("rights", numbers)
+
+
+def held_by(suspension: Suspension) -> dict[str, Number]:
+    """What is said of an event that arrives while a suspension is open."""
+    return {
+        "cause": suspension.cause,
+        "suspension": str(suspension.id),
+        "since": suspension.at,
+        "subject": suspension.subject,
+    }

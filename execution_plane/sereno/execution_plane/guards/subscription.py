@@ -3,16 +3,48 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
 
 import orjson
 
+from sereno.execution_plane.guards.account import Limit
+from sereno.execution_plane.guards.batch import BatchLimits
+from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, limits_of
+from sereno.subscriptions.event_key import KeyOf, compile_key
 from sereno.subscriptions.filters import Predicate, compile_filters
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import Filter, Source, SubscriptionSpec
+from sereno.subscriptions.models.limits import Budget, Limits, Then
+from sereno.subscriptions.period import LENGTH
+from sereno.subscriptions.quiet_hours import Quiet
+from sereno.subscriptions.rate import Rate
 from sereno.subscriptions.rights import Standing
 
 Identity = tuple[str, str]
 """Origin and actor: as whom an agent appears at a source."""
+WhenBusy = Literal["queue", "drop", "merge"]
+
+
+class Rest(NamedTuple):
+    """The least time between two wake-ups, and what becomes of what comes in between."""
+
+    every: timedelta
+    then: Then
+
+
+class Threshold(NamedTuple):
+    """More arrivals than `most` within the window are a storm."""
+
+    most: int
+    window: timedelta
+
+
+class Criterion(NamedTuple):
+    """What an evaluator judges, and how sure it must be."""
+
+    text: str
+    min_confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +60,20 @@ class Subscription:
     origin: str
     types: frozenset[str] | None
     filters: tuple[tuple[str, Predicate], ...]
-    cooldown: timedelta | None
+    condition: Criterion | None
+    cooldown: Rest | None
+    quiet: Quiet | None
+    batch: BatchLimits | None
+    batch_by: KeyOf | None
+    serial_by: KeyOf | None
+    when_busy: WhenBusy
+    storm: Threshold | None
+    storm_per_object: Threshold | None
+    budgets: tuple[Limit, ...]
+    max_occurrences: int | None
     reentry: int
     identities: frozenset[Identity]
+    tenancy: Tenancy
     priority: int
     max_attempts: int
     lease: timedelta
@@ -49,27 +92,47 @@ def of_spec(
     state: State,
     revoked: bool = False,
     identities: Iterable[Identity] = (),
+    tenancy: Tenancy = TENANCY,
+    agent_budget: Budget | None = None,
 ) -> Subscription:
     """The subscription that a declared specification means, in its present state."""
-    cooldown, delivery = spec.limits.cooldown, spec.delivery
+    limits, delivery = spec.limits, spec.delivery
+    agent = spec.agent.removeprefix("agent:")
     return Subscription(
         tenant=tenant,
         name=name,
         version=version,
         standing=Standing(
             state,
-            spec.limits.expires,
+            limits.expires,
             revoked=revoked,
             verified_sender_only=spec.sender == "verified",
         ),
-        agent=spec.agent.removeprefix("agent:"),
+        agent=agent,
         instruction=spec.instruction,
         origin=origin_of(spec.source, name),
         types=frozenset(spec.source.platform.types) if spec.source.platform else None,
         filters=tuple((text_of(declared), compile_filters([declared])) for declared in spec.filters),
-        cooldown=None if cooldown is None else cooldown.every,
-        reentry=spec.limits.reentry,
+        condition=None
+        if spec.condition is None
+        else Criterion(spec.condition.criterion, float(spec.condition.min_confidence)),
+        cooldown=None if limits.cooldown is None else Rest(limits.cooldown.every, limits.cooldown.then),
+        quiet=_quiet(limits),
+        batch=_batch(limits),
+        batch_by=None if limits.batch is None or limits.batch.by is None else compile_key(limits.batch.by),
+        serial_by=None if delivery.serial_by is None else compile_key(delivery.serial_by),
+        when_busy=limits.when_busy,
+        storm=None if limits.storm is None else _threshold(limits.storm.threshold),
+        storm_per_object=None
+        if limits.storm is None or limits.storm.per_object is None
+        else _threshold(limits.storm.per_object),
+        budgets=limits_of(
+            tenancy, {"subscription": (name, limits.budget), "agent": (agent, agent_budget)}, tenant
+        ),
+        max_occurrences=limits.max_occurrences,
+        reentry=limits.reentry,
         identities=frozenset(identities),
+        tenancy=tenancy,
         priority=delivery.priority,
         max_attempts=delivery.max_attempts,
         lease=delivery.lease,
@@ -78,6 +141,22 @@ def of_spec(
         workspace=spec.workspace,
         owner=spec.owner,
     )
+
+
+def _quiet(limits: Limits) -> Quiet | None:
+    quiet = limits.quiet_hours
+    return None if quiet is None else Quiet(ZoneInfo(quiet.zone), quiet.from_, quiet.to, quiet.then)
+
+
+def _batch(limits: Limits) -> BatchLimits | None:
+    batch = limits.batch
+    if batch is None:
+        return None
+    return BatchLimits(batch.window, batch.max_wait, batch.max_items, batch.max_bytes)
+
+
+def _threshold(rate: Rate) -> Threshold:
+    return Threshold(rate.count, LENGTH[rate.per])
 
 
 def origin_of(source: Source, name: str) -> str:

@@ -7,7 +7,8 @@ from datetime import datetime
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival
-from sereno.execution_plane.pipeline.round import Decided, Setting, decide, message_of, reports
+from sereno.execution_plane.pipeline.round import Decided, Setting, decide, reports
+from sereno.execution_plane.pipeline.wake_up import message_of
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import faults, outbox

@@ -5,10 +5,12 @@ from datetime import datetime
 
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.guards.subscription import Identity, Subscription, of_spec
+from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy
 from sereno.execution_plane.pipeline.matcher import Index
 from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import AgentSpec, SubscriptionSpec
+from sereno.subscriptions.models.limits import Budget
 from sereno.subscriptions.snapshot import CatalogObject
 
 Identities = frozenset[Identity]
@@ -51,7 +53,13 @@ def in_force(objects: Iterable[CatalogObject]) -> list[CatalogObject]:
     return [item for item in objects if item.state != State.DELETED]
 
 
-def compile_object(declared: CatalogObject, identities: Iterable[Identity] = ()) -> Subscription:
+def compile_object(
+    declared: CatalogObject,
+    identities: Iterable[Identity] = (),
+    *,
+    tenancy: Tenancy = TENANCY,
+    agent_budget: Budget | None = None,
+) -> Subscription:
     """A declared subscription ready to match; ValueError when this process does not know its form."""
     return of_spec(
         SubscriptionSpec.model_validate(declared.spec),
@@ -60,6 +68,8 @@ def compile_object(declared: CatalogObject, identities: Iterable[Identity] = ())
         version=declared.version,
         state=State(declared.state),
         identities=identities,
+        tenancy=tenancy,
+        agent_budget=agent_budget,
     )
 
 

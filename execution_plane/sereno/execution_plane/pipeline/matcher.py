@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sereno.envelope.envelope import Envelope
+from sereno.envelope.types import CONDITION_MET
+from sereno.execution_plane.guards.condition import addressee
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.subscriptions.filters import Attributes, FilterFault
 
@@ -35,6 +37,7 @@ class Index:
 
     def __init__(self, subscriptions: Iterable[Subscription] = ()) -> None:
         self._by_tenant: dict[str, dict[str, tuple[Subscription, ...]]] = {}
+        self._judged: dict[str, dict[str, Subscription]] = {}
         by_tenant: dict[str, list[Subscription]] = {}
         for subscription in subscriptions:
             by_tenant.setdefault(subscription.tenant, []).append(subscription)
@@ -47,6 +50,12 @@ class Index:
         for subscription in sorted(subscriptions, key=lambda s: s.name):
             by_origin.setdefault(subscription.origin, []).append(subscription)
         self._by_tenant[tenant] = {origin: tuple(listening) for origin, listening in by_origin.items()}
+        self._judged[tenant] = {
+            one.name: one
+            for listening in by_origin.values()
+            for one in listening
+            if one.condition is not None
+        }
 
     def of_tenant(self, tenant: str) -> list[Subscription]:
         """All subscriptions of the tenant, by name."""
@@ -62,6 +71,10 @@ class Index:
 
         `attributes` is the envelope as flat CloudEvents JSON.
         """
+        if envelope.type == CONDITION_MET and envelope.trust == "platform":
+            # The candidate passed the filters; its verdict is for the one subscription that asked.
+            judged = self._judged.get(envelope.tenantid, {}).get(addressee(attributes) or "")
+            return [] if judged is None else [Match(judged)]
         candidates = self.candidates(envelope)
         if not candidates:
             return []

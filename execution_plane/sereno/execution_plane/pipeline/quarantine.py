@@ -8,7 +8,7 @@ import orjson
 
 from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
-from sereno.execution_plane.pipeline.round import Decided, failed
+from sereno.execution_plane.pipeline.round import Decided, undecided
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 
@@ -49,11 +49,8 @@ def unreadable(arrival: Arrival, fault: Exception) -> Unreadable:
 async def put_away(conn: AnyConnection, arrival: Arrival, kept: Unreadable) -> None:
     """Keep the bytes, and store an `error` for every subscription that the event concerned."""
     at = await store.database_clock(conn)
-    envelope = arrival.envelope
-    passages = [
-        failed(envelope, match.subscription, at, UNDECIDABLE, kept.error) for match in arrival.matches
-    ]
-    bare = Arrival(envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
+    bare = Arrival(arrival.envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
+    passages = [undecided(bare, match.subscription, at, UNDECIDABLE, kept.error) for match in arrival.matches]
     await store.write_receipts(conn, [Decided(bare, passages, None)], at)
     await store.write_verdicts(conn, passages, at)
     await store.write_due_instants(conn, passages)

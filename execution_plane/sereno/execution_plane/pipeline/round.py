@@ -6,15 +6,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from sereno.envelope.envelope import Envelope
-from sereno.execution_plane.guards.ledger import Ledger
-from sereno.execution_plane.guards.passage import Ancestor, Given, GuardState, Passage, Reading
+from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.keyed import activation_of
+from sereno.execution_plane.guards.ledger import Body, Ledger, Moment
+from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.execution_plane.guards.passage import Given, Passage, failed
+from sereno.execution_plane.guards.state import GuardState
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.pipeline.arrival import Arrival
-from sereno.mailbox.message import Message, SubscriptionRef
+from sereno.execution_plane.pipeline.matcher import Match
+from sereno.subscriptions.filters import FilterFault
 from sereno.subscriptions.report import Activity, ActivityReport
 
 FILTER_FAULT = "filter_fault"
+KEY_FAULT = "key_fault"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,10 @@ class Setting:
     database: datetime
     policy_valid_until: Mapping[str, datetime]
     causes: Mapping[tuple[str, str], tuple[Ancestor, ...]] = field(default_factory=dict)
+
+    def moment(self, tenant: str) -> Moment:
+        """What the guards are told of the round for one tenant."""
+        return Moment(self.database, self.policy_valid_until.get(tenant))
 
     def ancestors(self, arrival: Arrival) -> tuple[Ancestor, ...]:
         """The messages that led to this event."""
@@ -56,62 +65,36 @@ def decide(arrivals: Iterable[Arrival], ledger: Ledger, setting: Setting) -> lis
 def _decide(arrival: Arrival, ledger: Ledger, setting: Setting) -> Decided:
     envelope, key = arrival.envelope, arrival.body_key
     body = None if key is None else ledger.live_body(key, envelope)
-    passages = []
-    for match in arrival.matches:
-        if match.fault is not None:
-            passages.append(failed(envelope, match.subscription, setting.database, FILTER_FAULT, match.fault))
-            continue
-        passages.append(
-            ledger.decide(
-                envelope,
-                match.subscription,
-                database=setting.database,
-                policy_valid_until=setting.policy_valid_until.get(envelope.tenantid),
-                ancestors=setting.ancestors(arrival),
-                body=body,
-            )
-        )
+    passages = [_passage(arrival, match, ledger, setting, body) for match in arrival.matches]
     if key is not None and body is None:
         ledger.remember_body(key, envelope, passages)
     return Decided(arrival, passages, None if body is None else body.receiptid)
 
 
-def failed(
-    envelope: Envelope, subscription: Subscription, database: datetime, reason: str, fault: str
+def _passage(arrival: Arrival, match: Match, ledger: Ledger, setting: Setting, body: Body | None) -> Passage:
+    envelope, subscription = arrival.envelope, match.subscription
+    if match.fault is not None:
+        return undecided(arrival, subscription, setting.database, FILTER_FAULT, match.fault)
+    try:
+        activation = activation_of(envelope, arrival.attributes, subscription)
+    except FilterFault as fault:
+        return undecided(arrival, subscription, setting.database, KEY_FAULT, str(fault))
+    return ledger.decide(
+        activation,
+        subscription,
+        setting.moment(envelope.tenantid),
+        ancestors=setting.ancestors(arrival),
+        body=body,
+    )
+
+
+def undecided(
+    arrival: Arrival, subscription: Subscription, database: datetime, reason: str, fault: str
 ) -> Passage:
     """The passage of an event that came to no guard, since it cannot be decided."""
-    clock = Reading(envelope.recordedtime, database)
-    given = Given(envelope, subscription, clock, GuardState(), subscription.standing)
-    return Passage(given).fails(reason, fault)
-
-
-def message_of(passage: Passage, attributes: Mapping[str, object]) -> Message:
-    """The message that a delivered passage becomes; its instruction is the subscription's, byte for byte."""
-    envelope, subscription = passage.envelope, passage.subscription
-    message = passage.decided.message
-    if message is None:
-        raise ValueError("only a delivered passage becomes a message")
-    trace = {"traceparent": envelope.traceparent, "tracestate": envelope.tracestate}
-    return Message(
-        id=message,
-        tenant=envelope.tenantid,
-        agent=subscription.agent,
-        subscription=SubscriptionRef(subscription.name, subscription.version),
-        instruction=subscription.instruction,
-        envelopes=[attributes],
-        priority=subscription.priority,
-        max_attempts=subscription.max_attempts,
-        lease_seconds=subscription.lease.total_seconds(),
-        max_run_seconds=subscription.max_run.total_seconds(),
-        max_age_seconds=subscription.max_age.total_seconds(),
-        lineage=[{"message": a.message, "agent": a.agent} for a in passage.given.state.ancestors],
-        context={
-            "on_behalf_of": envelope.onbehalfof,
-            "attributed_to": subscription.owner,
-            "workspace": subscription.workspace,
-            "trace": {name: value for name, value in trace.items() if value is not None},
-        },
-    )
+    clock = Reading(arrival.envelope.recordedtime, database)
+    activation = Activation(arrival.envelope, arrival.attributes)
+    return failed(Given(GuardState(subscription.standing), activation, subscription, clock), reason, fault)
 
 
 def reports(decided: Iterable[Decided], at: datetime) -> list[ActivityReport]:

@@ -8,17 +8,11 @@ from uuid import UUID
 
 import orjson
 
-from sereno.execution_plane.guards.dedup import BODY_WINDOW, remembers
-from sereno.execution_plane.guards.ledger import (
-    Body,
-    BodyKey,
-    Ledger,
-    Memory,
-    OccurrenceKey,
-    SubscriptionKey,
-    occurrence_key,
-)
-from sereno.execution_plane.guards.passage import Ancestor, Occurrence, Passage
+from sereno.execution_plane.guards.dedup import BODY_WINDOW
+from sereno.execution_plane.guards.ledger import Body, BodyKey, Ledger, occurrence_key
+from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.execution_plane.guards.passage import Passage
+from sereno.execution_plane.guards.state import Memory, Occurrence, OccurrenceKey, SubscriptionKey
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
 from sereno.execution_plane.pipeline.round import Decided, cause_ids
 from sereno.mailbox.connection import AnyConnection
@@ -186,7 +180,7 @@ def _verdict_row(passage: Passage) -> Row:
 
 async def write_occurrences(conn: AnyConnection, passages: Sequence[Passage], ledger: Ledger) -> None:
     """Store the dedup keys that these outcomes take."""
-    taken = {occurrence_key(p.envelope, p.subscription) for p in passages if remembers(p)}
+    taken = {occurrence_key(p.envelope, p.subscription) for p in passages if p.takes_key}
     rows = []
     for key in taken:
         kept = ledger.occurrences[key]

@@ -9,10 +9,12 @@ from typing import Annotated
 import orjson
 import typer
 
+from sereno.execution_plane.simulate.control import run
 from sereno.execution_plane.simulate.declared import declare
 from sereno.execution_plane.simulate.lines import Line, LineFault, read
+from sereno.execution_plane.simulate.said import Output
 from sereno.execution_plane.simulate.summary import Summary, show_line
-from sereno.execution_plane.simulate.world import Output, World
+from sereno.execution_plane.simulate.world import World
 from sereno.mailbox.cli.exits import CommandError
 from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
@@ -48,7 +50,7 @@ def simulate(
 
 
 def _documents(path: Path) -> tuple[Document, ...]:
-    found = documents.parse(_bytes(path))
+    found = documents.parse(_bytes(path), simulated=True)
     if isinstance(found, Faults):
         raise CommandError("\n".join(f"{path}: {fault}" for fault in found))
     return found
@@ -87,7 +89,7 @@ def _run(
         )
     found = {(d.object.tenant, d.object.name): d for d in declare(declared, start)}
     world = World(found, show_unmatched=show_unmatched)
-    yield from world.run(chain(head, lines), last)
+    yield from run(world, chain(head, lines), last)
 
 
 def _tenant(declared: tuple[Document, ...]) -> str:

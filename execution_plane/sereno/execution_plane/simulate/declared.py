@@ -3,21 +3,25 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 import orjson
 
 from sereno.execution_plane.guards.subscription import Identity, Subscription, of_spec
+from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, of_tenant
 from sereno.execution_plane.listeners.schedule import Schedule, of_object, reconcile
 from sereno.subscriptions import documents, lifecycle
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Faults
 from sereno.subscriptions.lifecycle import State, Step, Verb
-from sereno.subscriptions.models import AgentSpec, SubscriptionSpec
+from sereno.subscriptions.models import AgentSpec, SubscriptionSpec, TenantSpec
+from sereno.subscriptions.models.limits import Budget
+from sereno.subscriptions.models.subscription import Misfire
 from sereno.subscriptions.snapshot import CatalogObject
 
 ACTOR = "user:simulated"
+Taken = Literal["revoked", "owner_removed", "agent_suspended"]
 
 
 class Refused(Exception):  # noqa: N818 - the field's word
@@ -25,41 +29,65 @@ class Refused(Exception):  # noqa: N818 - the field's word
 
 
 @dataclass(frozen=True, slots=True)
+class Around:
+    """What a subscription has from its agent and its tenant."""
+
+    identities: frozenset[Identity] = frozenset()
+    agent_budget: Budget | None = None
+    tenancy: Tenancy = TENANCY
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
     """One subscription as it stands: its object, its life, its schedule if it has one, and the compiled form;
-    `written` is its specification without what was left to defaults.
+    `written` is its specification without what was left to defaults, `taken` the right that it lost.
     """
 
     object: CatalogObject
     written: Mapping[str, Any]
     life: lifecycle.Subscription
-    identities: frozenset[Identity]
+    around: Around
     compiled: Subscription
     schedule: Schedule | None
-    revoked: bool = False
+    misfire: Misfire = "latest"
+    taken: Taken | None = None
 
     @property
     def is_deleted(self) -> bool:
         """Whether it matches nothing any more."""
         return self.life.state is State.DELETED
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Tenant and name."""
+        return self.object.tenant, self.object.name
+
 
 def declare(declared: Iterable[Document], at: datetime) -> list[Declared]:
     """The subscriptions among the documents, active from `at`."""
     read = list(declared)
-    identities = {
-        (document.tenant, document.metadata.name): frozenset(
-            (identity.origin, identity.actor) for identity in document.spec.identities
-        )
+    agents = {(d.tenant, d.metadata.name): d.spec for d in read if isinstance(d.spec, AgentSpec)}
+    tenants = {d.tenant: of_tenant(d.spec) for d in read if isinstance(d.spec, TenantSpec)}
+    return [
+        _declare(document, _around(document, agents, tenants), at)
         for document in read
-        if isinstance(document.spec, AgentSpec)
-    }
-    return [_declare(document, identities, at) for document in read if document.kind == "Subscription"]
+        if document.kind == "Subscription"
+    ]
 
 
-def _declare(
-    document: Document, identities: Mapping[tuple[str, str], frozenset[Identity]], at: datetime
-) -> Declared:
+def _around(
+    document: Document, agents: Mapping[tuple[str, str], AgentSpec], tenants: Mapping[str, Tenancy]
+) -> Around:
+    name = str(document.canonical()["agent"]).removeprefix("agent:")
+    agent = agents.get((document.tenant, name))
+    tenancy = tenants.get(document.tenant, TENANCY)
+    if agent is None:
+        return Around(tenancy=tenancy)
+    identities = frozenset((identity.origin, identity.actor) for identity in agent.identities)
+    return Around(identities, agent.budget, tenancy)
+
+
+def _declare(document: Document, around: Around, at: datetime) -> Declared:
     spec = document.canonical()
     found = CatalogObject(
         kind="Subscription",
@@ -72,22 +100,37 @@ def _declare(
         created_by=spec["owner"],
         updated_at=at,
     )
-    own = identities.get((document.tenant, str(spec["agent"]).removeprefix("agent:")), frozenset())
-    life = lifecycle.Subscription(State.ACTIVE, 1)
-    written = document.spec.model_dump(mode="json", exclude_unset=True)
-    return Declared(found, written, life, own, _compile(found, own, revoked=False), of_object(found))
+    return Declared(
+        found,
+        document.spec.model_dump(mode="json", exclude_unset=True),
+        lifecycle.Subscription(State.ACTIVE, 1),
+        around,
+        _compile(found, around, None),
+        of_object(found),
+        spec["misfire"],
+    )
 
 
-def _compile(found: CatalogObject, identities: frozenset[Identity], *, revoked: bool) -> Subscription:
-    return of_spec(
+def _compile(found: CatalogObject, around: Around, taken: Taken | None) -> Subscription:
+    compiled = of_spec(
         SubscriptionSpec.model_validate(found.spec),
         tenant=found.tenant,
         name=found.name,
         version=found.version,
         state=State(found.state),
-        revoked=revoked,
-        identities=identities,
+        identities=around.identities,
+        tenancy=around.tenancy,
+        agent_budget=around.agent_budget,
     )
+    if taken is None:
+        return compiled
+    standing = replace(
+        compiled.standing,
+        revoked=taken == "revoked",
+        owner_removed=taken == "owner_removed",
+        agent_suspended=taken == "agent_suspended",
+    )
+    return replace(compiled, standing=standing)
 
 
 def step(declared: Declared, verb: Verb, reason: str | None, at: datetime) -> Declared:
@@ -102,9 +145,9 @@ def step(declared: Declared, verb: Verb, reason: str | None, at: datetime) -> De
     return _changed(replace(declared, life=life), declared.object.model_copy(update=update))
 
 
-def revoke(declared: Declared) -> Declared:
+def revoke(declared: Declared, cause: Taken) -> Declared:
     """The subscription without the right to fire."""
-    return _changed(replace(declared, revoked=True), declared.object)
+    return _changed(replace(declared, taken=cause), declared.object)
 
 
 def edit(declared: Declared, patch: Mapping[str, Any], reason: str | None, at: datetime) -> Declared:
@@ -116,7 +159,7 @@ def edit(declared: Declared, patch: Mapping[str, Any], reason: str | None, at: d
         "metadata": {"name": found.name, "tenant": found.tenant},
         "spec": _merged(declared.written, patch),
     }
-    read = documents.parse(orjson.dumps(document))
+    read = documents.parse(orjson.dumps(document), simulated=True)
     if isinstance(read, Faults):
         raise Refused("; ".join(f"{fault.path}: {fault.message}" for fault in read))
     edited = found.model_copy(update={"spec": read[0].canonical()})
@@ -124,11 +167,12 @@ def edit(declared: Declared, patch: Mapping[str, Any], reason: str | None, at: d
 
 
 def _changed(declared: Declared, found: CatalogObject) -> Declared:
-    compiled = _compile(found, declared.identities, revoked=declared.revoked)
+    compiled = _compile(found, declared.around, declared.taken)
     schedule = of_object(found)
     if schedule is not None:
         schedule = reconcile(declared.schedule, schedule)
-    return replace(declared, object=found, compiled=compiled, schedule=schedule)
+    misfire = found.spec["misfire"]
+    return replace(declared, object=found, compiled=compiled, schedule=schedule, misfire=misfire)
 
 
 def _merged(value: Any, patch: Any) -> Any:

@@ -12,10 +12,13 @@ from sereno.envelope.decode import loads_envelope
 from sereno.envelope.envelope import Envelope, EnvelopeFault
 from sereno.envelope.json_format import read_event
 from sereno.envelope.rejection import Rejected
+from sereno.execution_plane.guards.judgement import ErrorKind
+from sereno.execution_plane.guards.resumption import Choice
+from sereno.execution_plane.pipeline.arrival import Arrival
+from sereno.execution_plane.pipeline.matcher import Index
 from sereno.subscriptions.models.types import Duration, Instant, Name
 
 MAX_LINE_BYTES = 1_000_000
-_LATER = ("stop", "release", "verdict")
 
 
 class LineFault(Exception):  # noqa: N818 - the house calls what is wrong a fault
@@ -37,6 +40,10 @@ class Received:
         """When it was received."""
         return self.envelope.recordedtime
 
+    def arrival(self, index: Index) -> Arrival:
+        """The event with the subscriptions that it concerns now."""
+        return Arrival(self.envelope, self.attributes, index.match(self.envelope, self.attributes), 0)
+
 
 class _Control(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,16 +58,65 @@ class _OfSubscription(_Control):
 
 
 class Standing(_OfSubscription):
-    """A person moves a subscription through its life, or takes its right to fire."""
+    """A person pauses or deletes a subscription."""
 
-    do: Literal["pause", "resume", "delete", "revoke"]
+    do: Literal["pause", "delete"]
+
+
+class Resume(_OfSubscription):
+    """A person ends a pause, or lifts what suspends it; `held` says what becomes of what was held.
+
+    Left out, a storm's backlog is kept for review and any other is delivered.
+    """
+
+    do: Literal["resume"]
+    held: Choice | None = None
+
+
+class Revoke(_OfSubscription):
+    """Its right to fire is taken: its own, or because its owner was removed or its agent suspended."""
+
+    do: Literal["revoke"]
+    cause: Literal["revoked", "owner_removed", "agent_suspended"] = "revoked"
 
 
 class Edit(_OfSubscription):
-    """Another version of a subscription; `spec` is merged into the present one (RFC 7396)."""
+    """Another version of a subscription; `spec` is merged into the present one (RFC 7396).
+
+    One that extends the budget lifts its suspension; `held` then says what becomes of what was held.
+    """
 
     do: Literal["edit"]
     spec: dict[str, Any]
+    held: Choice = "deliver"
+
+
+class Stop(_Control):
+    """Everything in the scope stands still: `*`, a tenant, `agent:NAME` or `subscription:NAME`."""
+
+    do: Literal["stop", "release"]
+    scope: Annotated[
+        str, Field(pattern=r"^(\*|all|(tenant:|agent:|subscription:)?[a-z0-9][a-z0-9-]{0,62})$")
+    ] = "*"
+    reason: str | None = None
+
+
+class Verdict(_Control):
+    """What an evaluator said of an event that waits for it: a verdict, its raw answer, or why there is none.
+
+    The fields are read as an evaluator's answer is, so a wrong one is an evaluation error and no bad line.
+    """
+
+    do: Literal["verdict"]
+    event: str
+    subscription: Name | None = None
+    tenant: Name | None = None
+    fires: Any = None
+    confidence: Any = None
+    evidence: Any = None
+    answer: str | None = None
+    error: ErrorKind | None = None
+    usage: dict[str, Any] | None = None
 
 
 class Claim(_Control):
@@ -89,7 +145,7 @@ class Advance(_Control):
     do: Literal["advance"]
 
 
-Control = Standing | Edit | Claim | OfLease | Advance
+Control = Standing | Resume | Revoke | Edit | Stop | Verdict | Claim | OfLease | Advance
 Line = Received | Control
 _CONTROL: TypeAdapter[Control] = TypeAdapter(Annotated[Control, Field(discriminator="do")])
 
@@ -120,8 +176,6 @@ def _line(number: int, text: bytes, tenant: str) -> Line:
 
 
 def _control(number: int, document: Mapping[str, Any]) -> Control:
-    if document["do"] in _LATER:
-        raise LineFault(number, f"not yet supported: do: {document['do']}")
     try:
         return _CONTROL.validate_python(document)
     except ValidationError as fault:

@@ -1,15 +1,16 @@
 """The mailbox of a simulation: work in memory under the live lease decider, in the order of a live claim."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sereno.mailbox.lease import State, Terms, Work, commands, decide, evolve
+from sereno.mailbox.lease import CLOSED, State, Terms, Work, commands, decide, evolve
 from sereno.mailbox.lease.decider import Refusal
 from sereno.mailbox.message import Message
 
 # The live mailbox takes a message of one more step of priority as if it had come a minute earlier.
 _STEP = timedelta(minutes=1)
+_Lane = dict[str, "_Item"]
 
 
 @dataclass(slots=True)
@@ -18,6 +19,11 @@ class _Item:
     message: Message
     order: tuple[datetime, int]
     work: Work
+
+    @property
+    def of(self) -> tuple[str, str]:
+        """Tenant and subscription."""
+        return self.message.tenant, self.message.subscription.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,25 @@ class Lease:
     lease: str
 
 
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A message that is done: acknowledged or dead."""
+
+    message: Message
+    state: State
+
+
 class Mailbox:
-    """All mailboxes; messages are named M1, M2, … and leases L1, L2, … in the order in which they came to be."""
+    """All mailboxes; messages are named M1, M2, … and leases L1, L2, … in the order in which they came to be.
+
+    `closed` gathers what was acknowledged or died since it was last taken.
+    """
 
     def __init__(self) -> None:
-        self._items: list[_Item] = []
-        self._open: list[_Item] = []
+        self.closed: list[Closed] = []
+        self._deposited = 0
+        self._by_agent: dict[tuple[str, str], _Lane] = {}
+        self._by_subscription: dict[tuple[str, str], _Lane] = {}
         self._by_lease: list[_Item] = []
 
     def deposit(self, message: Message, now: datetime) -> str:
@@ -44,26 +63,32 @@ class Mailbox:
             timedelta(seconds=message.max_run_seconds),
             timedelta(seconds=message.max_age_seconds),
         )
-        place = len(self._items)
-        order = (now - message.priority * _STEP, place)
-        item = _Item(f"M{place + 1}", message, order, Work(terms, now))
-        self._items.append(item)
-        self._open.append(item)
+        self._deposited += 1
+        order = (now - message.priority * _STEP, self._deposited)
+        item = _Item(f"M{self._deposited}", message, order, Work(terms, now))
+        self._by_agent.setdefault((message.tenant, message.agent), {})[item.name] = item
+        self._by_subscription.setdefault(item.of, {})[item.name] = item
         return item.name
 
     def claim(
         self, tenant: str, agent: str, *, limit: int, lease: timedelta | None, now: datetime
     ) -> list[Lease]:
-        """Lease up to `limit` messages of an agent, first in order first."""
+        """Lease up to `limit` messages of an agent, first in order first; of a serial key only the head."""
         found: list[Lease] = []
-        for item in sorted(self._of(tenant, agent), key=lambda item: item.order):
+        behind: set[tuple[str, str]] = set()
+        for item in sorted(self._by_agent.get((tenant, agent), {}).values(), key=lambda item: item.order):
             if len(found) == limit:
                 break
             self._do(item, commands.Reap(now))
+            serial = item.message.serial_key
+            if serial is not None and (item.message.subscription.name, serial) in behind:
+                continue
             token = len(self._by_lease) + 1
             if not isinstance(self._do(item, commands.Claim(now, token, lease)), Refusal):
                 self._by_lease.append(item)
                 found.append(Lease(item.name, f"L{token}"))
+            if serial is not None and item.work.state not in CLOSED:
+                behind.add((item.message.subscription.name, serial))
         return found
 
     def verb(
@@ -86,22 +111,33 @@ class Mailbox:
             return str(answer.status)
         return "cancelled" if do == "renew" and "renewed" not in answer else "ok"
 
+    def message_of(self, lease: str) -> Message | None:
+        """The message that a lease was handed out for."""
+        token = int(lease.removeprefix("L"))
+        return None if token > len(self._by_lease) else self._by_lease[token - 1].message
+
     def of_subscription(self, tenant: str, name: str, command: commands.Command) -> None:
-        """Hold, free or end every open message of a subscription."""
-        for item in self._open:
-            if (item.message.tenant, item.message.subscription.name) == (tenant, name):
-                self._do(item, command)
+        """Hold, free, reap or end every open message of a subscription."""
+        for item in list(self._by_subscription.get((tenant, name), {}).values()):
+            self._do(item, command)
 
-    def _of(self, tenant: str, agent: str) -> Iterable[_Item]:
-        self._open = [item for item in self._open if item.work.state not in (State.ACKED, State.DEAD)]
-        return [item for item in self._open if (item.message.tenant, item.message.agent) == (tenant, agent)]
+    def take_closed(self) -> Iterator[Closed]:
+        """What was acknowledged or died since this was asked last."""
+        while self.closed:
+            yield self.closed.pop(0)
 
-    @staticmethod
-    def _do(item: _Item, command: commands.Command) -> tuple[str, ...] | Refusal:
+    def _do(self, item: _Item, command: commands.Command) -> tuple[str, ...] | Refusal:
         """Apply what the decider makes of a command; the kinds of the events, or the refusal."""
         answer = decide(item.work, command)
         if isinstance(answer, Refusal):
             return answer
         for event in answer:
             item.work = evolve(item.work, event)
+        if answer and item.work.state in CLOSED:
+            self._close(item)
         return tuple(event.kind for event in answer)
+
+    def _close(self, item: _Item) -> None:
+        self._by_agent.get((item.message.tenant, item.message.agent), {}).pop(item.name, None)
+        self._by_subscription.get(item.of, {}).pop(item.name, None)
+        self.closed.append(Closed(item.message, item.work.state))

@@ -59,4 +59,8 @@ def _lease(output: Mapping[str, Any]) -> str:
     return f"{output['lease']}: {output['status']}"
 
 
-_WORDS = {"decision": _decision, "state": _state, "claim": _claim, "lease": _lease}
+def _flush(output: Mapping[str, Any]) -> str:
+    return f"{output['batch']} of {output['subscription']} with {len(output['events'])} becomes {output['message']}"
+
+
+_WORDS = {"decision": _decision, "flush": _flush, "state": _state, "claim": _claim, "lease": _lease}

@@ -1,242 +1,272 @@
 """The world of a simulation: virtual time in which lines happen one after the other, and what each prints."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from uuid import UUID
 
 from sereno.envelope.encode import flat, rfc3339
-from sereno.execution_plane.guards.ledger import Ledger
-from sereno.execution_plane.guards.passage import Ancestor, Passage
+from sereno.execution_plane.guards.batch import BatchItem, OpenBatch
+from sereno.execution_plane.guards.batching import due
+from sereno.execution_plane.guards.changes import Join, Seal, Suspend
+from sereno.execution_plane.guards.flush import Delivered, Dropped, Frozen, Later
+from sereno.execution_plane.guards.ledger import Ledger, Moment
+from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.execution_plane.guards.passage import Passage
+from sereno.execution_plane.guards.state import NOTHING
+from sereno.execution_plane.guards.suspension import Suspension
 from sereno.execution_plane.listeners.schedule import advance
 from sereno.execution_plane.listeners.signal import of_instant
-from sereno.execution_plane.manifest.change import Effect, changes
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.matcher import Index, miss
-from sereno.execution_plane.pipeline.round import Setting, decide, message_of
-from sereno.execution_plane.simulate.declared import Declared, Refused, edit, revoke, step
-from sereno.execution_plane.simulate.lines import (
-    Advance,
-    Claim,
-    Control,
-    Edit,
-    Line,
-    LineFault,
-    OfLease,
-    Received,
-    Standing,
-)
+from sereno.execution_plane.pipeline.round import Setting, decide
+from sereno.execution_plane.pipeline.wake_up import message_of, message_of_batch
+from sereno.execution_plane.simulate import said
+from sereno.execution_plane.simulate.agenda import Agenda, Due, Key
+from sereno.execution_plane.simulate.backlog import Backlog
+from sereno.execution_plane.simulate.declared import Declared, step
 from sereno.execution_plane.simulate.mailbox import Mailbox
+from sereno.execution_plane.simulate.said import Output
+from sereno.mailbox.lease import State as WorkState
 from sereno.mailbox.lease import commands
+from sereno.mailbox.message import Message
+from sereno.subscriptions.lifecycle import State
 
-Output = dict[str, Any]
-Key = tuple[str, str]
+SUSPENDED = "suspended"
 
 
 @dataclass(slots=True)
 class World:
-    """Subscriptions, ledger and mailboxes at one virtual moment."""
+    """Subscriptions, ledger, mailboxes and what waits at one virtual moment."""
 
     subscriptions: dict[Key, Declared]
     show_unmatched: bool = False
     ledger: Ledger = field(default_factory=Ledger)
     mailbox: Mailbox = field(default_factory=Mailbox)
+    backlog: Backlog = field(default_factory=Backlog)
     index: Index = field(default_factory=Index)
+    agenda: Agenda = field(default_factory=Agenda)
     names: dict[str, str] = field(default_factory=dict)
     causes: dict[Key, tuple[Ancestor, ...]] = field(default_factory=dict)
+    batches: int = 0
 
     def __post_init__(self) -> None:
         for tenant in {tenant for tenant, _ in self.subscriptions}:
-            self._reindex(tenant)
-
-    def run(self, lines: Iterable[tuple[int, Line]], until: datetime | None) -> Iterator[Output]:
-        """What every line prints, in order; instants of schedules come when their time comes, until `until`."""
-        for number, line in lines:
-            yield from self.pass_time(line.at if until is None else min(until, line.at))
-            if isinstance(line, Received):
-                yield from self._decide(line)
-            else:
-                try:
-                    yield from self._control(line)
-                except Refused as fault:
-                    raise LineFault(number, str(fault)) from None
-        if until is not None:
-            yield from self.pass_time(until)
+            self.reindex(tenant)
+        for key in self.subscriptions:
+            self.plan(key)
 
     def pass_time(self, until: datetime) -> Iterator[Output]:
-        """The instants that come due until then, in order, each decided at its moment."""
-        while (due := self._next_due(until)) is not None:
-            instant, key = due
-            declared = self.subscriptions[key]
-            schedule = declared.schedule
-            if schedule is None:
-                raise AssertionError("only a subscription with a schedule is due")
-            # A slot inside a pause is shown as what the guards say of it.
-            after = advance(replace(schedule, paused=False), instant).schedule
-            self.subscriptions[key] = replace(
-                declared, schedule=replace(schedule, next_due=after.next_due, last_instant=after.last_instant)
-            )
-            name = f"{declared.object.name}@{rfc3339(instant)}"
-            signal = of_instant(schedule, instant, f"{declared.compiled.origin}#{name}", instant)
-            # People name an instant by its subscription, and in a file there is no other id.
-            envelope = replace(signal, id=name)
-            yield from self._decide(Received(envelope, flat(envelope)))
+        """What comes due until then, in order, each at its moment."""
+        while (found := self.agenda.next(until)) is not None:
+            match found.kind:
+                case "1-expiry":
+                    yield from self._expire(found)
+                case "2-flush":
+                    yield from self.flush(UUID(found.what), found.at)
+                case "3-slot":
+                    yield from self._slot(found)
 
-    def _next_due(self, until: datetime) -> tuple[datetime, Key] | None:
-        due = [
-            (declared.schedule.next_due, key)
-            for key, declared in self.subscriptions.items()
-            if declared.schedule is not None and declared.schedule.next_due is not None
-        ]
-        first = min(due, default=None)
-        return None if first is None or first[0] > until else first
+    def plan(self, key: Key) -> None:
+        """Put the next instant and the expiry of a subscription into the agenda."""
+        declared = self.subscriptions[key]
+        expires = declared.compiled.standing.expires
+        if expires is not None:
+            self.agenda.add(Due(expires, "1-expiry", key))
+        if declared.schedule is not None and declared.schedule.next_due is not None:
+            self.agenda.add(Due(declared.schedule.next_due, "3-slot", key))
 
-    def _decide(self, line: Received) -> Iterator[Output]:
-        envelope, attributes = line.envelope, line.attributes
-        arrival = Arrival(envelope, attributes, self.index.match(envelope, attributes), 0)
-        setting = Setting(line.at, {}, self.causes)
-        for decided in decide([arrival], self.ledger, setting):
-            said = [(p.subscription.name, self._decision(p, attributes)) for p in decided.passages]
-            if self.show_unmatched:
-                said += self._unmatched(arrival, {name for name, _ in said})
-            yield from (output for _, output in sorted(said, key=lambda pair: pair[0]))
+    def _expire(self, found: Due) -> Iterator[Output]:
+        declared = self.subscriptions[found.key]
+        if declared.compiled.standing.expires != found.at or declared.life.state not in _LIVING:
+            return
+        yield from self.end(declared, "expire", "expires", found.at)
 
-    def _decision(self, passage: Passage, attributes: Mapping[str, Any]) -> Output:
-        decision = passage.decided
-        if decision.message is not None:
-            self._deposit(passage, attributes)
-        return {
-            "kind": "decision",
-            "at": rfc3339(passage.envelope.recordedtime),
-            "event": passage.envelope.id,
-            "subscription": passage.subscription.name,
-            "outcome": decision.outcome,
-            "guard": decision.guard,
-            "reason": decision.reason,
-            "message": None if decision.message is None else self.names[str(decision.message)],
-            "batch": None,
-            "numbers": {
-                name: self.names.get(value, value) if isinstance(value, str) else value
-                for name, value in decision.numbers.items()
-            },
-        }
+    def end(self, declared: Declared, verb: str, reason: str, at: datetime) -> Iterator[Output]:
+        """A subscription ends by time or count; what it collected is still delivered once."""
+        after = step(declared, "expire" if verb == "expire" else "exhaust", reason, at)
+        self.subscriptions[declared.key] = after
+        self.reindex(declared.key[0])
+        yield said.state(at, declared.key[1], str(after.life.state), reason)
 
-    def _deposit(self, passage: Passage, attributes: Mapping[str, Any]) -> None:
-        message = message_of(passage, attributes)
-        name = self.mailbox.deposit(message, passage.envelope.recordedtime)
-        self.names[str(message.id)] = name
-        ancestors = (*passage.given.state.ancestors, Ancestor(name, message.agent))
-        self.causes[message.tenant, name] = self.causes[message.tenant, str(message.id)] = ancestors
-
-    def _unmatched(self, arrival: Arrival, matched: set[str]) -> list[tuple[str, Output]]:
-        envelope = arrival.envelope
-        said: list[tuple[str, Output]] = []
-        for subscription in self.index.of_tenant(envelope.tenantid):
-            if subscription.name in matched:
-                continue
-            why = miss(subscription, envelope, arrival.attributes)
-            if why is None:
-                raise AssertionError("a pair that does not match has a reason")
-            output = {
-                "kind": "decision",
-                "at": rfc3339(envelope.recordedtime),
-                "event": envelope.id,
-                "subscription": subscription.name,
-                "outcome": "not_matched",
-                "guard": "match",
-                "reason": why.part,
-                "message": None,
-                "batch": None,
-                "numbers": {"expected": why.expected, "found": why.found},
-            }
-            said.append((subscription.name, output))
-        return said
-
-    def _control(self, line: Control) -> Iterator[Output]:
-        match line:
-            case Standing() | Edit():
-                yield self._stand(line)
-            case Claim():
-                yield self._claim(line)
-            case OfLease():
-                yield self._verb(line)
-            case Advance():
-                pass
-
-    def _stand(self, line: Standing | Edit) -> Output:
-        key = self._find(line.subscription, line.tenant)
-        before = self.subscriptions[key]
-        match line:
-            case Edit():
-                after = edit(before, line.spec, line.reason, line.at)
-            case Standing():
-                after = revoke(before) if line.do == "revoke" else step(before, line.do, line.reason, line.at)
-        self.subscriptions[key] = after
-        self._reindex(key[0])
-        self._carry(before, after, line.at)
-        return {
-            "kind": "state",
-            "at": rfc3339(line.at),
-            "subscription": key[1],
-            "state": "revoked" if after.revoked else str(after.life.state),
-            "reason": line.reason,
-        }
-
-    def _carry(self, before: Declared, after: Declared, at: datetime) -> None:
-        """Do to the messages what the live manifest receiver does to them."""
-        tenant, name = before.object.tenant, before.object.name
-        old = [] if before.revoked else [before.object]
-        new = [] if after.revoked else [after.object]
-        for change in changes(tenant, old, new):
-            for command in _commands(change.effect, at):
-                self.mailbox.of_subscription(tenant, name, command)
-
-    def _claim(self, line: Claim) -> Output:
-        agent = line.agent.removeprefix("agent:")
-        tenants = [line.tenant] if line.tenant else sorted({tenant for tenant, _ in self.subscriptions})
-        leases = [
-            lease
-            for tenant in tenants
-            for lease in self.mailbox.claim(tenant, agent, limit=line.max, lease=line.lease, now=line.at)
-        ]
-        return {
-            "kind": "claim",
-            "at": rfc3339(line.at),
-            "agent": line.agent,
-            "messages": [lease.message for lease in leases],
-            "leases": [lease.lease for lease in leases],
-        }
-
-    def _verb(self, line: OfLease) -> Output:
-        status = self.mailbox.verb(
-            line.lease, line.do, reason=line.reason, retry_after=line.retry_after, now=line.at
+    def _slot(self, found: Due) -> Iterator[Output]:
+        """One nominal instant: the signal that a listener would send, decided at its moment."""
+        declared = self.subscriptions[found.key]
+        schedule = declared.schedule
+        if schedule is None or schedule.next_due != found.at:
+            return
+        # A slot inside a pause is shown as what the guards say of it.
+        after = advance(replace(schedule, paused=False), found.at).schedule
+        self.subscriptions[found.key] = replace(
+            declared, schedule=replace(schedule, next_due=after.next_due, last_instant=after.last_instant)
         )
-        return {
-            "kind": "lease",
-            "at": rfc3339(line.at),
-            "lease": line.lease,
-            "status": status or "unknown",
-        }
+        if after.next_due is not None:
+            self.agenda.add(Due(after.next_due, "3-slot", found.key))
+        name = f"{declared.object.name}@{rfc3339(found.at)}"
+        signal = of_instant(schedule, found.at, f"{declared.compiled.origin}#{name}", found.at)
+        # People name an instant by its subscription, and in a file there is no other id.
+        envelope = replace(signal, id=name)
+        attributes = flat(envelope)
+        yield from self.arrive(
+            Arrival(envelope, attributes, self.index.match(envelope, attributes), 0), found.at
+        )
 
-    def _find(self, name: str, tenant: str | None) -> Key:
-        found = [key for key in self.subscriptions if key[1] == name and tenant in (None, key[0])]
-        if len(found) != 1:
-            problem = "is declared in several tenants; say tenant" if found else "is not declared"
-            raise Refused(f"subscription: {name} {problem}")
-        return found[0]
+    def arrive(self, arrival: Arrival, at: datetime) -> Iterator[Output]:
+        """An event comes: what every subscription that it concerns makes of it, by name."""
+        setting = Setting(at, {}, self.causes)
+        self._reap(arrival, at)
+        for decided in decide([arrival], self.ledger, setting):
+            if not self.show_unmatched:
+                for passage in decided.passages:
+                    yield from self.decided(passage, arrival, at)
+                continue
+            matched = {passage.subscription.name: passage for passage in decided.passages}
+            for one in self.index.of_tenant(arrival.envelope.tenantid):
+                if one.name in matched:
+                    yield from self.decided(matched[one.name], arrival, at)
+                elif (why := miss(one, arrival.envelope, arrival.attributes)) is not None:
+                    yield said.not_matched(at, arrival.envelope.id, one.name, why)
 
-    def _reindex(self, tenant: str) -> None:
+    def _reap(self, arrival: Arrival, at: datetime) -> None:
+        """Whether a message is still open is known only when what ran out has been taken back."""
+        for match in arrival.matches:
+            if match.subscription.when_busy != "queue":
+                key = match.subscription.tenant, match.subscription.name
+                self.mailbox.of_subscription(*key, commands.Reap(at))
+        self.settle_closed(at)
+
+    def decided(self, passage: Passage, arrival: Arrival, at: datetime) -> Iterator[Output]:
+        """Do and print what a decided passage means."""
+        decision = passage.decided
+        message = batch = None
+        if decision.message is not None:
+            message = self.deposit(message_of(passage, arrival.attributes), passage.given.state.ancestors, at)
+        elif decision.batch is not None:
+            batch = self._batch_name(str(decision.batch))
+        yield said.decision(
+            at,
+            arrival.envelope.id,
+            passage.subscription.name,
+            outcome=decision.outcome,
+            guard=decision.guard,
+            reason=decision.reason,
+            message=message,
+            batch=batch,
+            numbers=said.named(decision.numbers, self.names),
+        )
+        self.backlog.note(passage, arrival)
+        yield from self._follow(passage, at)
+
+    def _follow(self, passage: Passage, at: datetime) -> Iterator[Output]:
+        """What a decision sets going: a suspension, a batch that comes due, the end of an exhausted subscription."""
+        for change in passage.changes:
+            if isinstance(change, Suspend):
+                yield self.suspended(change.suspension, at)
+            elif isinstance(change, Join | Seal):
+                yield from self._expect(change.batch, at)
+        if passage.decided.outcome == "delivered":
+            yield from self._exhaust(passage.subscription.tenant, passage.subscription.name, at)
+
+    def _expect(self, batch: OpenBatch, at: datetime) -> Iterator[Output]:
+        if batch.sealed:
+            yield from self.flush(batch.id, at)
+        elif batch.items == 1:
+            key = batch.tenant, batch.subscription
+            memory = self.ledger.memories.get(key, NOTHING)
+            when = due(batch, self.subscriptions[key].compiled, memory)
+            self.agenda.add(Due(max(when, at), "2-flush", key, str(batch.id)))
+
+    def suspended(self, suspension: Suspension, at: datetime) -> Output:
+        """What suspends a subscription as a whole keeps its messages from being claimed; holders may finish."""
+        key = suspension.tenant, suspension.subscription
+        if suspension.subject is None:
+            self.mailbox.of_subscription(*key, commands.Hold(at, SUSPENDED, cancel=False))
+        return said.state(at, key[1], SUSPENDED, suspension.cause)
+
+    def _exhaust(self, tenant: str, name: str, at: datetime) -> Iterator[Output]:
+        declared = self.subscriptions[tenant, name]
+        most = declared.compiled.max_occurrences
+        if most is None or declared.life.state is not State.ACTIVE:
+            return
+        if self.ledger.memories[tenant, name].deliveries >= most:
+            yield from self.end(declared, "exhaust", "max_occurrences", at)
+
+    def flush(self, batch: UUID, at: datetime) -> Iterator[Output]:
+        """Ask what becomes of a batch now."""
+        found = self.ledger.open_batch(batch)
+        if found is None:
+            return
+        key = found.tenant, found.subscription
+        declared = self.subscriptions[key]
+        if declared.compiled.when_busy != "queue":
+            self.mailbox.of_subscription(*key, commands.Reap(at))
+            self.settle_closed(at, wake=False)
+        items = list(self.ledger.items[batch])
+        match self.ledger.flush(found, declared.compiled, Moment(at)):
+            case Delivered() as flushed:
+                message = message_of_batch(flushed, found, items, declared.compiled)
+                name = self.deposit(message, found.ancestors, at)
+                yield said.flush(at, key[1], self._batch_name(str(batch)), _events(items), name)
+                yield from self._exhaust(*key, at)
+            case Dropped(reason):
+                yield from self._dropped(found, items, reason, at)
+            case Frozen(_, changes):
+                for change in changes:
+                    if isinstance(change, Suspend):
+                        yield self.suspended(change.suspension, at)
+            case Later(moment) if moment is not None:
+                self.agenda.add(Due(moment, "2-flush", key, str(batch)))
+
+    def _dropped(
+        self, batch: OpenBatch, items: list[BatchItem], reason: str, at: datetime
+    ) -> Iterator[Output]:
+        guard = "delivery" if reason == "busy" else "rights"
+        name = self._batch_name(str(batch.id))
+        for event in _events(items):
+            yield said.decision(
+                at, event, batch.subscription, outcome="dropped", guard=guard, reason=reason, batch=name
+            )
+
+    def flush_all(self, key: Key, at: datetime) -> Iterator[Output]:
+        """Ask it of every batch of a subscription, oldest first: something about it has changed."""
+        for batch in self.ledger.batches_of(key):
+            yield from self.flush(batch.id, at)
+
+    def deposit(self, message: Message, ancestors: tuple[Ancestor, ...], at: datetime) -> str:
+        """Put a message into its mailbox; its name, under which later lines may name it as their cause."""
+        name = self.mailbox.deposit(message, at)
+        self.names[str(message.id)] = name
+        chain = (*ancestors, Ancestor(name, message.agent))
+        self.causes[message.tenant, name] = self.causes[message.tenant, str(message.id)] = chain
+        return name
+
+    def settle_closed(self, at: datetime, *, wake: bool = True) -> None:
+        """Take account of what was acknowledged or died; batches that waited for it are asked again."""
+        for closed in self.mailbox.take_closed():
+            message = closed.message
+            key = message.tenant, message.subscription.name
+            self.ledger.close_work((*key, message.serial_key or ""))
+            if closed.state is WorkState.DEAD:
+                self.ledger.bury(message.id)
+            if wake:
+                for batch in self.ledger.batches_of(key):
+                    self.agenda.add(Due(at, "2-flush", key, str(batch.id)))
+
+    def _batch_name(self, identity: str) -> str:
+        known = self.names.get(identity)
+        if known is None:
+            self.batches += 1
+            known = self.names[identity] = f"B{self.batches}"
+        return known
+
+    def reindex(self, tenant: str) -> None:
+        """Let the matcher see the tenant's subscriptions as they stand now."""
         own = [d for (home, _), d in self.subscriptions.items() if home == tenant and not d.is_deleted]
         self.index.replace(tenant, [declared.compiled for declared in own])
 
 
-def _commands(effect: Effect, at: datetime) -> tuple[commands.Command, ...]:
-    match effect:
-        case Effect.PAUSED | Effect.REVOKED:
-            return (commands.Hold(at, effect.value, cancel=True),)
-        case Effect.RESUMED:
-            return (commands.Unhold(at, Effect.PAUSED.value),)
-        case Effect.RESTORED:
-            return (commands.Unhold(at, Effect.REVOKED.value),)
-        case Effect.WITHDRAWN:
-            return (commands.Withdraw(at, effect.value),)
+_LIVING = frozenset({State.ACTIVE, State.PAUSED})
+
+
+def _events(items: Iterable[BatchItem]) -> list[str]:
+    return [str(item.attributes["id"]) for item in items]

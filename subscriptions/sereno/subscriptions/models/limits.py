@@ -10,10 +10,11 @@ from sereno.subscriptions.models.types import (
     ActivationRate,
     Amount,
     AmountRate,
-    AttributePath,
     ClockTime,
     Duration,
     Instant,
+    KeyExpression,
+    Size,
     Zone,
 )
 
@@ -28,12 +29,13 @@ class Cooldown(Declared):
 
 
 class Batch(Declared):
-    """Several events in one activation: closed by window, by size, at the latest at max_wait."""
+    """Several events in one activation: closed by window (from the first of them) or by size, at the latest at max_wait."""
 
     window: Duration
     max_wait: Duration | None = None
     max_items: Annotated[StrictInt, Field(ge=1, le=1000)] = 50
-    by: AttributePath | None = None
+    max_bytes: Annotated[Size, Field(ge=1024, le=8_388_608)] = 1_048_576
+    by: KeyExpression | None = None
 
 
 class Cost(Declared):
@@ -57,9 +59,10 @@ class Budget(Declared):
 
 
 class Storm(Declared):
-    """So many deliveries in one period and the subscription is suspended."""
+    """More arrivals than this in one period and the subscription is suspended; `per_object` counts each subject apart."""
 
     threshold: ActivationRate
+    per_object: ActivationRate | None = None
 
 
 class QuietHours(Declared):
@@ -69,6 +72,12 @@ class QuietHours(Declared):
     from_: ClockTime = Field(alias="from")
     to: ClockTime
     then: Then = "batch"
+
+    @classmethod
+    def _objections(cls, raw: Mapping[str, Any]) -> Iterator[Objection]:
+        yield from super()._objections(raw)
+        if raw.get("to") is not None and raw.get("from", raw.get("from_")) == raw.get("to"):
+            yield ("to",), "expected another time than from: nothing would ever wake"
 
 
 class Limits(Declared):

@@ -12,8 +12,8 @@ from sereno.subscriptions.models.limits import Limits
 from sereno.subscriptions.models.source import Source
 from sereno.subscriptions.models.types import (
     AgentReference,
-    AttributePath,
     Duration,
+    KeyExpression,
     LongText,
     Principal,
     ShortText,
@@ -33,7 +33,7 @@ class Delivery(Declared):
     """How the message waits in the mailbox and how it is worked on."""
 
     priority: Annotated[StrictInt, Field(ge=-100, le=100)] = 0
-    serial_by: AttributePath | None = None
+    serial_by: KeyExpression | None = None
     max_attempts: Annotated[StrictInt, Field(ge=1, le=1000)] = 5
     lease: Duration = timedelta(seconds=60)
     max_run: Duration = timedelta(hours=1)

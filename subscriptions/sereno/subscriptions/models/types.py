@@ -32,7 +32,6 @@ _PRINCIPAL = re.compile(r"(user|team|service|agent):[A-Za-z0-9][A-Za-z0-9._@+-]{
 _SECRET = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]{0,127}|file:/[^\x00-\x1f]{1,1023}")
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}")
 _ATTRIBUTE = re.compile(r"[a-z][a-z0-9]{0,19}")
-_PATH = re.compile(r"[a-z][a-z0-9]{0,19}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,8}")
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _SIZE = re.compile(r"([0-9]{1,9}) ?(B|KiB|MiB|kB|MB)")
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "kB": 1000, "MB": 1000**2}
@@ -162,7 +161,7 @@ EventType = Annotated[
 Attribute = Annotated[
     StrictStr, _matches(_ATTRIBUTE, "a CloudEvents attribute name: lower-case letters and digits")
 ]
-AttributePath = Annotated[StrictStr, _matches(_PATH, "a path into the event such as data.customer")]
+KeyExpression = Annotated[StrictStr, Field(min_length=1, max_length=1000)]
 Zone = Annotated[StrictStr, AfterValidator(_check_zone)]
 Size = Annotated[StrictInt, BeforeValidator(_parse_size, json_schema_input_type=int | str)]
 Instant = Annotated[

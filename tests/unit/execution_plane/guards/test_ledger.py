@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.envelope.envelope import Envelope
-from sereno.execution_plane.guards.ledger import Ledger
+from sereno.execution_plane.guards.ledger import Ledger, Moment
 from sereno.execution_plane.guards.passage import Passage
 from sereno.execution_plane.guards.subscription import Subscription
-from tests.passages import NOON, received, subscription
+from tests.passages import NOON, activation, received, subscription
 
 PLAIN = subscription()
 RESTING = subscription(limits={"cooldown": {"every": "10m"}})
 
 
 def decide(ledger: Ledger, envelope: Envelope, watch: Subscription, database: datetime = NOON) -> Passage:
-    return ledger.decide(envelope, watch, database=database, policy_valid_until=None)
+    return ledger.decide(activation(envelope, watch), watch, Moment(database))
 
 
 @pytest.mark.req(100)

@@ -218,7 +218,16 @@ def test_a_chain_through_three_agents_back_to_the_first_is_refused(bench: Bench)
         ({k: v for k, v in EVENT.items() if k != "time"}, "line 2: recordedtime: expected"),
         ({k: v for k, v in EVENT.items() if k != "origin"}, "line 2: origin: expected"),
         ({"at": at("12:00:01"), "do": "dance"}, "line 2: .*dance"),
-        ({"at": at("12:00:01"), "do": "stop", "scope": "*"}, "line 2: not yet supported: do: stop"),
+        (
+            {"at": at("12:00:01"), "do": "stop", "scope": "nobody"},
+            "line 2: scope: nobody is not declared",
+        ),
+        ({"at": at("12:00:01"), "do": "stop", "scope": "A B"}, "line 2: scope: "),
+        ({"at": at("12:00:01"), "do": "release"}, r"line 2: scope: no stop stands for \*"),
+        (
+            {"at": at("12:00:01"), "do": "verdict", "event": "e-1", "fires": True},
+            "line 2: event: e-1 waits for no verdict",
+        ),
         ({"at": "noon", "do": "advance"}, "line 2: at: expected an instant"),
         ({"do": "advance"}, "line 2: at: "),
         (

@@ -1,0 +1,98 @@
+"""The wake-up: the message that a delivered passage, or a batch, becomes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sereno.execution_plane.guards.batch import BatchItem, OpenBatch
+from sereno.execution_plane.guards.budget import Reservation
+from sereno.execution_plane.guards.changes import Change, Reserve
+from sereno.execution_plane.guards.flush import Delivered, digest
+from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.execution_plane.guards.passage import Passage
+from sereno.execution_plane.guards.subscription import Subscription
+from sereno.mailbox.message import Message, SubscriptionRef
+
+
+def message_of(passage: Passage, attributes: Mapping[str, Any]) -> Message:
+    """The message that a delivered passage becomes; its instruction is the subscription's, byte for byte."""
+    message = passage.decided.message
+    if message is None:
+        raise ValueError("only a delivered passage becomes a message")
+    activation = passage.given.activation
+    return _message(
+        message,
+        passage.subscription,
+        [attributes],
+        ancestors=passage.given.state.ancestors,
+        serial_key=activation.serial_key,
+        context=_context(passage.subscription, attributes, passage.changes),
+    )
+
+
+def message_of_batch(
+    flushed: Delivered, batch: OpenBatch, items: Sequence[BatchItem], subscription: Subscription
+) -> Message:
+    """The message that a batch becomes: every envelope of it in order of arrival, and a bounded digest."""
+    envelopes = [item.attributes for item in sorted(items, key=lambda item: item.place)]
+    context = _context(subscription, envelopes[-1], flushed.changes)
+    context["batch"] = {"id": str(batch.id), "key": batch.key or None, **digest(envelopes)}
+    return _message(
+        flushed.message,
+        subscription,
+        envelopes,
+        ancestors=batch.ancestors,
+        serial_key=batch.serial_key,
+        context=context,
+    )
+
+
+def _message(
+    identity: UUID,
+    subscription: Subscription,
+    envelopes: Sequence[Mapping[str, Any]],
+    *,
+    ancestors: Sequence[Ancestor],
+    serial_key: str | None,
+    context: Mapping[str, Any],
+) -> Message:
+    return Message(
+        id=identity,
+        tenant=subscription.tenant,
+        agent=subscription.agent,
+        subscription=SubscriptionRef(subscription.name, subscription.version),
+        instruction=subscription.instruction,
+        envelopes=envelopes,
+        priority=subscription.priority,
+        serial_key=serial_key,
+        max_attempts=subscription.max_attempts,
+        lease_seconds=subscription.lease.total_seconds(),
+        max_run_seconds=subscription.max_run.total_seconds(),
+        max_age_seconds=subscription.max_age.total_seconds(),
+        lineage=[{"message": ancestor.message, "agent": ancestor.agent} for ancestor in ancestors],
+        context=context,
+    )
+
+
+def _context(
+    subscription: Subscription, attributes: Mapping[str, Any], changes: Sequence[Change]
+) -> dict[str, Any]:
+    context: dict[str, Any] = {
+        "on_behalf_of": attributes.get("onbehalfof"),
+        "attributed_to": subscription.owner,
+        "workspace": subscription.workspace,
+        "trace": {
+            name: attributes[name]
+            for name in ("traceparent", "tracestate")
+            if attributes.get(name) is not None
+        },
+    }
+    reserved = next((change.reservation for change in changes if isinstance(change, Reserve)), None)
+    if reserved is not None:
+        context["budget_reservation"] = _told(reserved)
+    return context
+
+
+def _told(reservation: Reservation) -> dict[str, str]:
+    """What one activation may use before its budgets are touched again: the amount by what it is counted in."""
+    return {account.measure: str(amount) for account, amount in reservation.lines}

@@ -1,0 +1,96 @@
+"""What a simulation prints: one JSON object for each thing that happened."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sereno.envelope.encode import rfc3339
+from sereno.execution_plane.guards.verdict import Number, Numbers
+from sereno.execution_plane.pipeline.matcher import Miss
+from sereno.execution_plane.simulate.mailbox import Lease
+
+Output = dict[str, Any]
+
+
+def decision(
+    at: datetime,
+    event: str,
+    subscription: str,
+    *,
+    outcome: str,
+    guard: str,
+    reason: str,
+    message: str | None = None,
+    batch: str | None = None,
+    numbers: Mapping[str, Any] | None = None,
+) -> Output:
+    """What became of one event for one subscription."""
+    return {
+        "kind": "decision",
+        "at": rfc3339(at),
+        "event": event,
+        "subscription": subscription,
+        "outcome": outcome,
+        "guard": guard,
+        "reason": reason,
+        "message": message,
+        "batch": batch,
+        "numbers": numbers or {},
+    }
+
+
+def not_matched(at: datetime, event: str, subscription: str, why: Miss) -> Output:
+    """Why an event did not concern a subscription."""
+    return decision(
+        at,
+        event,
+        subscription,
+        outcome="not_matched",
+        guard="match",
+        reason=why.part,
+        numbers={"expected": why.expected, "found": why.found},
+    )
+
+
+def flush(at: datetime, subscription: str, batch: str, events: Sequence[str], message: str) -> Output:
+    """A batch became a message."""
+    return {
+        "kind": "flush",
+        "at": rfc3339(at),
+        "subscription": subscription,
+        "batch": batch,
+        "events": list(events),
+        "message": message,
+    }
+
+
+def state(at: datetime, subscription: str, now: str, reason: str | None) -> Output:
+    """A subscription stands otherwise than before."""
+    return {"kind": "state", "at": rfc3339(at), "subscription": subscription, "state": now, "reason": reason}
+
+
+def claim(at: datetime, agent: str, leases: Sequence[Lease]) -> Output:
+    """What a worker was given."""
+    return {
+        "kind": "claim",
+        "at": rfc3339(at),
+        "agent": agent,
+        "messages": [lease.message for lease in leases],
+        "leases": [lease.lease for lease in leases],
+    }
+
+
+def lease(at: datetime, name: str, status: str) -> Output:
+    """What a verb on a lease was answered."""
+    return {"kind": "lease", "at": rfc3339(at), "lease": name, "status": status}
+
+
+def named(numbers: Numbers, names: Mapping[str, str]) -> dict[str, Number]:
+    """The numbers with messages and batches under the names that the simulation gives them."""
+    return {
+        name: names.get(value, value) if name in _NAMED and isinstance(value, str) else value
+        for name, value in numbers.items()
+    }
+
+
+_NAMED = frozenset({"message", "batch"})
