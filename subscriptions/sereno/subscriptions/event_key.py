@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sereno.subscriptions.expression import FilterFault, compile_expression
-from sereno.subscriptions.filters import Attributes
+from sereno.subscriptions.filters import of
 
 _PATH = re.compile(r"[a-z][a-z0-9]{0,19}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,8}")
 _LONGEST = 256
 
-KeyOf = Callable[[Attributes], str | None]
-"""The key of an event; None when the event lacks what it is made of. Raises FilterFault when it cannot be made."""
+KeyOf = Callable[[Mapping[str, Any]], str | None]
+"""The key of an event, given as its flat CloudEvents mapping; None when the event lacks what it is made of. Raises FilterFault when it cannot be made."""
 
 
 def compile_key(source: str) -> KeyOf:
@@ -24,13 +24,13 @@ def compile_key(source: str) -> KeyOf:
     if _PATH.fullmatch(source):
         # By far the most common, and a walk through the event needs no evaluator.
         return _of_path(tuple(source.split(".")))
-    return lambda event: _text(expression.value(event.event), source)
+    return lambda event: _text(expression.value(of(event).event), source)
 
 
 def _of_path(steps: tuple[str, ...]) -> KeyOf:
     source = ".".join(steps)
 
-    def key(event: Attributes) -> str | None:
+    def key(event: Mapping[str, Any]) -> str | None:
         value: Any = event
         for step in steps:
             if not isinstance(value, Mapping):

@@ -20,6 +20,11 @@ class Attributes(dict[str, Any]):
         return event_of(self)
 
 
+def of(event: Mapping[str, Any]) -> Attributes:
+    """The same event in the form that filters and keys share."""
+    return event if isinstance(event, Attributes) else Attributes(event)
+
+
 _Test = Callable[[Attributes], bool]
 
 
@@ -34,8 +39,11 @@ class Predicate:
     tests: tuple[_Test, ...]
 
     def __call__(self, attributes: Mapping[str, Any]) -> bool:
-        event = attributes if isinstance(attributes, Attributes) else Attributes(attributes)
-        return all(test(event) for test in self.tests)
+        event = of(attributes)
+        for test in self.tests:  # noqa: SIM110 - asked for every event and subscription, and a generator costs more
+            if not test(event):
+                return False
+        return True
 
 
 def compile_filters(filters: Sequence[Filter]) -> Predicate:

@@ -24,6 +24,9 @@ class Quiet:
     end: time
     then: Then
 
+    def __str__(self) -> str:
+        return f"{self.start:%H:%M}-{self.end:%H:%M} {self.zone.key}"
+
     def ends(self, at: datetime) -> datetime | None:
         """When the quiet part around `at` is over (UTC); None when `at` is in none."""
         for begins, ends in _around(self, at.date()):

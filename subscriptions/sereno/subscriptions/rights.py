@@ -53,18 +53,23 @@ def objection(standing: Standing, now: datetime, *, sender_verified: bool = Fals
 
 
 def _reason(standing: Standing, now: datetime, *, sender_verified: bool) -> Reason | None:
-    reasons: tuple[tuple[bool, Reason], ...] = (
-        (standing.revoked or standing.state is State.DELETED, "revoked"),
-        (standing.owner_removed, "owner_removed"),
-        (standing.agent_suspended, "agent_suspended"),
-        (standing.state is State.EXPIRED, "expired"),
-        (standing.state is State.EXHAUSTED, "exhausted"),
-        (standing.state is not State.ACTIVE, "not_active"),
-        (_passed(standing.expires, now), "expired"),
-        (_passed(standing.valid_until, now), "policy_expired"),
-        (standing.verified_sender_only and not sender_verified, "sender_unverified"),
-    )
-    return next((reason for stands, reason in reasons if stands), None)
+    # Asked for every event: no list of all the answers is made.
+    state = standing.state
+    if standing.revoked or state is State.DELETED:
+        return "revoked"
+    if standing.owner_removed:
+        return "owner_removed"
+    if standing.agent_suspended:
+        return "agent_suspended"
+    if state is not State.ACTIVE:
+        return (
+            "expired" if state is State.EXPIRED else "exhausted" if state is State.EXHAUSTED else "not_active"
+        )
+    if _passed(standing.expires, now):
+        return "expired"
+    if _passed(standing.valid_until, now):
+        return "policy_expired"
+    return "sender_unverified" if standing.verified_sender_only and not sender_verified else None
 
 
 def _passed(end: datetime | None, now: datetime) -> bool:

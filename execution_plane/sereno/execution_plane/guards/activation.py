@@ -1,7 +1,6 @@
 """An activation: one event that may wake one agent, and the clocks at that moment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -26,8 +25,7 @@ class Reading(NamedTuple):
     database: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Activation:
+class Activation(NamedTuple):
     """One event on its way to one subscription; `attributes` is the envelope as flat CloudEvents JSON.
 
     `batch_key` and `serial_key` are what the subscription takes from the event, None where it takes nothing.
@@ -50,7 +48,7 @@ class Activation:
         envelope = self.envelope
         return (
             envelope.trust == "platform"
-            and envelope.time is not None
             and envelope.origin.startswith(("time/", "calendar/"))
+            and envelope.time is not None
             and envelope.recordedtime - envelope.time > CATCH_UP
         )

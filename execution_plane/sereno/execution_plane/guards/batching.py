@@ -33,7 +33,7 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     joined = join(state, activation, policy, now)
     batch = joined.batch
     numbers: dict[str, Number] = {
-        "batch": str(batch.id),
+        "batch": batch.id,
         "because": why,
         "items": batch.items,
         "bytes": batch.size,

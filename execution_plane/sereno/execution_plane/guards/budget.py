@@ -5,8 +5,10 @@ in the period of the reservation. A delivery that is merged away gives all of it
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -24,6 +26,16 @@ class Line(NamedTuple):
 
     account: Account
     amount: Decimal
+
+
+class Entry(NamedTuple):
+    """One limit in one of its periods: the account, and what an activation takes from it."""
+
+    limit: Limit
+    account: Account
+    line: Line
+    starts: datetime
+    ends: datetime
 
 
 class Reservation(NamedTuple):
@@ -55,28 +67,36 @@ class Settlement(NamedTuple):
     foreign: tuple[Money, ...] = ()
 
 
-def account_of(limit: Limit, tenant: str, zone: ZoneInfo, at: datetime) -> Account:
-    """The account of a limit in the period around `at` (database clock)."""
-    return Account(tenant, limit.scope, limit.name, limit.measure, limit.per, bounds(limit.per, at, zone)[0])
+@dataclass(frozen=True, eq=False, slots=True)
+class Budgets:
+    """Every limit that one version of a subscription counts against, in the zone of its tenant, the nearest first."""
+
+    tenant: str
+    zone: ZoneInfo
+    limits: tuple[Limit, ...]
+
+    def entries(self, at: datetime) -> tuple[Entry, ...]:
+        """The accounts of the periods around `at` (database clock), one a limit."""
+        return _entries(self, at.replace(second=0, microsecond=0))
+
+    def lines(self, at: datetime) -> tuple[Line, ...]:
+        """What one activation takes, and from which accounts."""
+        return tuple([entry.line for entry in self.entries(at)])
 
 
-def accounts_of(limits: Iterable[Limit], tenant: str, zone: ZoneInfo, at: datetime) -> tuple[Account, ...]:
-    """The accounts that an activation at this moment counts on, one a limit."""
-    return tuple(account_of(limit, tenant, zone, at) for limit in limits)
+@lru_cache(maxsize=4096)
+def _entries(budgets: Budgets, minute: datetime) -> tuple[Entry, ...]:
+    found = []
+    for limit in budgets.limits:
+        starts, ends = bounds(limit.per, minute, budgets.zone)
+        account = Account(budgets.tenant, limit.scope, limit.name, limit.measure, limit.per, starts)
+        found.append(Entry(limit, account, Line(account, limit.reserve), starts, ends))
+    return tuple(found)
 
 
-def lines_of(limits: Iterable[Limit], tenant: str, zone: ZoneInfo, at: datetime) -> tuple[Line, ...]:
-    """What one activation takes, and from which accounts."""
-    return tuple(Line(account_of(limit, tenant, zone, at), limit.reserve) for limit in limits)
-
-
-def exceeded(
-    limits: Iterable[Limit], used: Mapping[Account, Decimal], tenant: str, zone: ZoneInfo, at: datetime
-) -> Exceeded | None:
+def exceeded(budgets: Budgets, used: Mapping[Account, Decimal], at: datetime) -> Exceeded | None:
     """The first limit without room for one more activation; None when every one has."""
-    for limit in limits:
-        starts, ends = bounds(limit.per, at, zone)
-        account = Account(tenant, limit.scope, limit.name, limit.measure, limit.per, starts)
+    for limit, account, _, starts, ends in budgets.entries(at):
         taken = used.get(account, _NOTHING)
         if taken + limit.reserve > limit.amount or taken >= limit.amount:
             return Exceeded(limit, taken, starts, ends)

@@ -32,6 +32,8 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     if pause is None:
         return passed("cooldown", numbers)
     numbers["ends"] = pause.ends
+    if pause.reason == "quiet_hours":
+        numbers["quiet_hours"] = str(policy.quiet)
     if pause.then == "drop":
         return objected("cooldown", "dropped", pause.reason, numbers)
     return passed("cooldown", numbers, pause.reason)
@@ -58,8 +60,4 @@ def _numbers(memory: Memory, policy: Subscription, now: Reading) -> dict[str, Nu
             numbers["since_last_seconds"] = (now.recorded - memory.last_delivered).total_seconds()
             numbers["last_delivered"] = memory.last_delivered
             numbers["ends"] = memory.last_delivered + policy.cooldown.every
-    if policy.quiet is not None:
-        numbers["quiet_zone"] = policy.quiet.zone.key
-        numbers["quiet_from"] = policy.quiet.start.strftime("%H:%M")
-        numbers["quiet_to"] = policy.quiet.end.strftime("%H:%M")
     return numbers

@@ -35,7 +35,7 @@ def _duplicate(activation: Activation, first: Occurrence, by: str) -> Verdict:
         "by": by,
         "of": first.receiptid,
         "became": first.outcome,
-        "message": None if first.message is None else str(first.message),
+        "message": first.message,
         "window_ends": first.expires_at,
     }
     return objected("dedup", "dropped", "duplicate", numbers)

@@ -22,7 +22,7 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     if state.busy and policy.when_busy == "drop":
         return objected("delivery", "dropped", "busy", {"serial_key": activation.serial_key})
     message = message_id(activation.envelope, policy.name)
-    return passed("delivery", {"message": str(message), "priority": policy.priority}, "delivered")
+    return passed("delivery", {"message": message, "priority": policy.priority}, "delivered")
 
 
 def hold(state: GuardState) -> Verdict | None:

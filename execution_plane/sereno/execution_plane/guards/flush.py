@@ -8,7 +8,7 @@ from uuid import UUID
 from sereno.execution_plane.guards import batching
 from sereno.execution_plane.guards.activation import Reading
 from sereno.execution_plane.guards.batch import OpenBatch
-from sereno.execution_plane.guards.budget import Reservation, exceeded, lines_of, numbers_of
+from sereno.execution_plane.guards.budget import Reservation, exceeded, numbers_of
 from sereno.execution_plane.guards.changes import Change, Close, Deposit, Remember, Reserve, Suspend
 from sereno.execution_plane.guards.delivery import message_id_of_batch
 from sereno.execution_plane.guards.state import GuardState
@@ -69,7 +69,7 @@ def decide(batch: OpenBatch, state: GuardState, policy: Subscription, now: Readi
     due = batching.due(batch, policy, state.memory)
     if now.database < due:
         return Later(due)
-    over = exceeded(policy.budgets, state.used, policy.tenant, policy.tenancy.zone, now.database)
+    over = None if policy.budgets is None else exceeded(policy.budgets, state.used, now.database)
     if over is not None:
         return Frozen("budget", (Suspend(_suspension(batch, policy, now, numbers_of(over))),))
     return _when_busy(batch, state, policy, now) or _deliver(batch, state, policy, now)
@@ -94,9 +94,9 @@ def _deliver(batch: OpenBatch, state: GuardState, policy: Subscription, now: Rea
         last_recorded=recorded, last_delivered=recorded, deliveries=state.memory.deliveries + 1
     )
     changes: list[Change] = [Remember((policy.tenant, policy.name), memory)]
-    if policy.budgets:
-        lines = lines_of(policy.budgets, policy.tenant, policy.tenancy.zone, now.database)
-        changes.append(Reserve(Reservation(policy.tenant, message, lines)))
+    if policy.budgets is not None:
+        reservation = Reservation(policy.tenant, message, policy.budgets.lines(now.database))
+        changes.append(Reserve(reservation))
     changes.append(Close(batch, message, "delivered"))
     changes.append(Deposit((policy.tenant, policy.name, batch.serial_key or ""), message))
     return Delivered(message, tuple(changes))

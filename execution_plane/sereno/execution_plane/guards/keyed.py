@@ -7,7 +7,6 @@ from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards.activation import Activation, Entry
 from sereno.execution_plane.guards.condition import candidate_of
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.subscriptions.filters import Attributes
 
 _BETWEEN = "\x1f"
 
@@ -22,7 +21,7 @@ def activation_of(
     bare = Activation(envelope, attributes, entry)
     if subscription.batch_by is None and subscription.serial_by is None:
         return bare
-    event = Attributes(candidate_of(attributes) if bare.is_verdict else attributes)
+    event = candidate_of(attributes) if bare.is_verdict else attributes
     serial = None if subscription.serial_by is None else subscription.serial_by(event)
     by = None if subscription.batch_by is None else subscription.batch_by(event)
     batch = by if serial is None else serial if by is None or by == serial else f"{by}{_BETWEEN}{serial}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from sereno.envelope.envelope import Envelope
@@ -17,7 +18,7 @@ from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.batch import BatchItem, BatchKey, OpenBatch
 from sereno.execution_plane.guards.budget import Reservation, Settlement, bury, settle
 from sereno.execution_plane.guards.dedup import BODY_WINDOW
-from sereno.execution_plane.guards.effects import changes_of, of_passage
+from sereno.execution_plane.guards.effects import changes_of_settlement
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.order import run
 from sereno.execution_plane.guards.passage import Given, Passage
@@ -124,9 +125,8 @@ class Ledger:
             self.stop_of(subscription),
         )
         passage = run(Given(state, activation, subscription, now))
-        changes = of_passage(passage)
-        self.apply(changes)
-        return Passage(passage.given, passage.verdicts, passage.decided, changes)
+        self.apply(passage.changes)
+        return passage
 
     def flush(self, batch: OpenBatch, subscription: Subscription, moment: Moment) -> flush.Flush:
         """Ask what becomes of an open batch now, and remember what came of it."""
@@ -147,62 +147,7 @@ class Ledger:
     def apply(self, changes: Iterable[c.Change]) -> None:
         """Evolve the rows by what was decided."""
         for change in changes:
-            match change:
-                case c.Remember(key, memory):
-                    self.memories[key] = memory
-                case c.Take(key, occurrence):
-                    self.occurrences[key] = occurrence
-                case c.RememberSubject(key, about):
-                    self.subjects[key] = about
-                case c.Deposit(key, _):
-                    self.open_work[key] = self.open_work.get(key, 0) + 1
-                case c.Join() | c.Seal() | c.Close():
-                    self._evolve_batch(change)
-                case c.Reserve() | c.Charge() | c.Settled():
-                    self._evolve_budget(change)
-                case _:
-                    self._evolve_rarely(change)
-
-    def _evolve_rarely(self, change: c.Change) -> None:
-        match change:
-            case c.Suspend(suspension):
-                owner = suspension.tenant, suspension.subscription
-                self.suspensions[owner] = (*self.suspensions.get(owner, ()), suspension)
-            case c.RememberPatience(key, patience):
-                self.patience[key] = patience
-            case _:
-                # Held receipts and evaluations: rows that no guard reads again.
-                pass
-
-    def _evolve_batch(self, change: c.Join | c.Seal | c.Close) -> None:
-        batch = change.batch
-        if isinstance(change, c.Join):
-            self.items.setdefault(batch.id, []).append(change.item)
-        if isinstance(change, c.Close):
-            self.items.pop(batch.id, None)
-            self.sealed.pop(batch.id, None)
-        elif batch.sealed:
-            self.sealed[batch.id] = batch
-        else:
-            self.batches[batch.of] = batch
-            return
-        current = self.batches.get(batch.of)
-        if current is not None and current.id == batch.id:
-            del self.batches[batch.of]
-
-    def _evolve_budget(self, change: c.Reserve | c.Charge | c.Settled) -> None:
-        match change:
-            case c.Reserve(reservation):
-                self.reservations[reservation.message] = reservation
-                for account, amount in reservation.lines:
-                    self.budgets[account] = self.budgets.get(account, _NONE) + amount
-            case c.Charge(account, amount):
-                self.budgets[account] = self.budgets.get(account, _NONE) + amount
-            case c.Settled(reservation):
-                if reservation.lines:
-                    self.reservations[reservation.message] = reservation
-                else:
-                    self.reservations.pop(reservation.message, None)
+            _EVOLVE[type(change)](self, change)
 
     def report(self, message: UUID, usage: Sequence[Money]) -> Settlement | None:
         """Reconcile the reservation of a message with what its run reports; None when it has none."""
@@ -217,7 +162,7 @@ class Ledger:
         if reservation is None:
             return None
         settlement = decide(reservation)
-        self.apply(changes_of(settlement))
+        self.apply(changes_of_settlement(settlement))
         return settlement
 
     def close_work(self, key: c.WorkKey) -> None:
@@ -301,3 +246,84 @@ class Ledger:
             return
         became = {p.subscription.name: (p.decided.outcome, p.decided.message) for p in passages}
         self.bodies[key] = Body(envelope.receiptid, envelope.recordedtime + BODY_WINDOW, became)
+
+
+def _batch(ledger: Ledger, change: c.Join | c.Seal | c.Close) -> None:
+    batch = change.batch
+    if isinstance(change, c.Join):
+        ledger.items.setdefault(batch.id, []).append(change.item)
+    if isinstance(change, c.Close):
+        ledger.items.pop(batch.id, None)
+        ledger.sealed.pop(batch.id, None)
+    elif batch.sealed:
+        ledger.sealed[batch.id] = batch
+    else:
+        ledger.batches[batch.of] = batch
+        return
+    current = ledger.batches.get(batch.of)
+    if current is not None and current.id == batch.id:
+        del ledger.batches[batch.of]
+
+
+def _reserve(ledger: Ledger, change: c.Reserve) -> None:
+    ledger.reservations[change.reservation.message] = change.reservation
+    for account, amount in change.reservation.lines:
+        ledger.budgets[account] = ledger.budgets.get(account, _NONE) + amount
+
+
+def _charge(ledger: Ledger, change: c.Charge) -> None:
+    ledger.budgets[change.account] = ledger.budgets.get(change.account, _NONE) + change.amount
+
+
+def _settled(ledger: Ledger, change: c.Settled) -> None:
+    if change.reservation.lines:
+        ledger.reservations[change.reservation.message] = change.reservation
+    else:
+        ledger.reservations.pop(change.reservation.message, None)
+
+
+def _deposit(ledger: Ledger, change: c.Deposit) -> None:
+    ledger.open_work[change.key] = ledger.open_work.get(change.key, 0) + 1
+
+
+def _suspend(ledger: Ledger, change: c.Suspend) -> None:
+    owner = change.suspension.tenant, change.suspension.subscription
+    ledger.suspensions[owner] = (*ledger.suspensions.get(owner, ()), change.suspension)
+
+
+def _remember(ledger: Ledger, change: c.Remember) -> None:
+    ledger.memories[change.key] = change.memory
+
+
+def _remember_subject(ledger: Ledger, change: c.RememberSubject) -> None:
+    ledger.subjects[change.key] = change.memory
+
+
+def _remember_patience(ledger: Ledger, change: c.RememberPatience) -> None:
+    ledger.patience[change.key] = change.patience
+
+
+def _take(ledger: Ledger, change: c.Take) -> None:
+    ledger.occurrences[change.key] = change.occurrence
+
+
+def _nothing(ledger: Ledger, change: c.Hold | c.Evaluate) -> None:
+    """Rows that no guard reads again."""
+
+
+_EVOLVE: Mapping[type[c.Change], Callable[[Ledger, Any], None]] = {
+    c.Remember: _remember,
+    c.RememberSubject: _remember_subject,
+    c.RememberPatience: _remember_patience,
+    c.Take: _take,
+    c.Reserve: _reserve,
+    c.Charge: _charge,
+    c.Settled: _settled,
+    c.Join: _batch,
+    c.Seal: _batch,
+    c.Close: _batch,
+    c.Suspend: _suspend,
+    c.Hold: _nothing,
+    c.Evaluate: _nothing,
+    c.Deposit: _deposit,
+}

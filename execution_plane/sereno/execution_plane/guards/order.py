@@ -6,10 +6,18 @@ from uuid import UUID
 from sereno.execution_plane.guards import batching, cooldown, cycle, dedup, delivery, rights, storm
 from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.condition import awaits
+from sereno.execution_plane.guards.effects import changes_of
 from sereno.execution_plane.guards.passage import Decision, Given, Passage
 from sereno.execution_plane.guards.state import GuardState
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.guards.verdict import GUARD_NAMES, NOT_REACHED, GuardName, Number, Verdict
+from sereno.execution_plane.guards.verdict import (
+    GUARD_NAMES,
+    NOT_REACHED,
+    GuardName,
+    Number,
+    Numbers,
+    Verdict,
+)
 
 Guard = Callable[[GuardState, Activation, Subscription, Reading], Verdict]
 
@@ -22,6 +30,7 @@ GUARDS: tuple[tuple[GuardName, Guard], ...] = (
     ("delivery", delivery.decide),  # into the mailbox, unless everything stands still
     ("storm", storm.decide),  #       were there too many? (its verdict still comes before the write)
 )
+_DELIVERY = GUARD_NAMES.index("delivery")
 BEFORE_JUDGEMENT = 3
 """A candidate of a condition passes so many guards before it is judged; the event of its verdict passes all."""
 
@@ -38,10 +47,14 @@ def run(given: Given) -> Passage:
             return _closed(given, verdicts, verdict)
     if waits:
         return _judged(given, verdicts)
-    delivered = verdicts[5]
-    message = UUID(str(delivered.numbers["message"]))
-    decision = Decision("delivered", "delivery", "delivered", delivered.numbers, message)
-    return Passage(given, tuple(verdicts), decision)
+    numbers = verdicts[_DELIVERY].numbers
+    decision = Decision("delivered", "delivery", "delivered", numbers, _identity(numbers, "message"))
+    return Passage(given, tuple(verdicts), decision, changes_of(given, decision))
+
+
+def _identity(numbers: Numbers, name: str) -> UUID | None:
+    found = numbers.get(name)
+    return found if isinstance(found, UUID) else None
 
 
 def _judged(given: Given, verdicts: list[Verdict]) -> Passage:
@@ -55,13 +68,13 @@ def _judged(given: Given, verdicts: list[Verdict]) -> Passage:
     numbers: dict[str, Number] = {} if condition is None else {"min_confidence": condition.min_confidence}
     behind = [NOT_REACHED[name] for name in GUARD_NAMES[BEFORE_JUDGEMENT:]]
     decision = Decision("awaiting_verdict", "condition", "awaiting_verdict", numbers)
-    return Passage(given, (*verdicts, *behind), decision)
+    return Passage(given, (*verdicts, *behind), decision, changes_of(given, decision))
 
 
 def _closed(given: Given, verdicts: list[Verdict], last: Verdict) -> Passage:
     if last.outcome is None or last.reason is None:
         raise AssertionError("an objection has an outcome and a reason")
     behind = [NOT_REACHED[name] for name in GUARD_NAMES[len(verdicts) :]]
-    batch = UUID(str(last.numbers["batch"])) if last.outcome == "merged" else None
+    batch = _identity(last.numbers, "batch")
     decision = Decision(last.outcome, last.guard, last.reason, last.numbers, batch=batch)
-    return Passage(given, (*verdicts, *behind), decision)
+    return Passage(given, (*verdicts, *behind), decision, changes_of(given, decision))

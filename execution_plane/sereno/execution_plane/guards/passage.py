@@ -1,8 +1,7 @@
 """A passage: one event on its way to one subscription, what each guard said of it, and what it came to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sereno.envelope.envelope import Envelope
@@ -10,23 +9,28 @@ from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.changes import Change
 from sereno.execution_plane.guards.state import GuardState
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.guards.verdict import NOT_REACHED, DecidedBy, Numbers, Outcome, Verdict
+from sereno.execution_plane.guards.verdict import (
+    NO_NUMBERS,
+    NOT_REACHED,
+    DecidedBy,
+    Numbers,
+    Outcome,
+    Verdict,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What a passage came to, and the guard, reason and numbers that made it so; `batch` is the one it joined."""
 
     outcome: Outcome
     guard: DecidedBy
     reason: str
-    numbers: Numbers = field(default_factory=dict)
+    numbers: Numbers = NO_NUMBERS
     message: UUID | None = None
     batch: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """What a passage is decided upon; no guard changes it."""
 
     state: GuardState
@@ -35,8 +39,7 @@ class Given:
     clock: Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """One event on its way to one subscription: what was given, the verdict of each guard, the decision, and what that
     writes besides the verdict row.
     """
@@ -63,10 +66,15 @@ class Passage:
 
     @property
     def takes_key(self) -> bool:
-        """Whether the outcome takes the dedup key. An error of ours and a paused subscription leave none, so that the
-        sender's retry is a first arrival; a duplicate leaves the first as it stands. Strangers never come this far.
-        """
-        return self.decided.outcome != "error" and self.decided.reason not in ("not_active", "duplicate")
+        """Whether the outcome takes the dedup key."""
+        return takes_key(self.decided)
+
+
+def takes_key(decided: Decision) -> bool:
+    """Whether an outcome takes the dedup key. An error of ours and a paused subscription leave none, so that the
+    sender's retry is a first arrival; a duplicate leaves the first as it stands. Strangers never come this far.
+    """
+    return decided.outcome != "error" and decided.reason not in ("not_active", "duplicate")
 
 
 def failed(given: Given, reason: str, fault: str) -> Passage:

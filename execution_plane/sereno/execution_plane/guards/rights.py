@@ -13,7 +13,7 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     """Object with the first thing that the catalog, an open suspension or a budget says against it (database clock)."""
     standing, trust, memory = state.standing, activation.envelope.trust, state.memory
     numbers: dict[str, Number] = {
-        "state": standing.state.value,
+        "state": standing.state,
         "version": policy.version,
         "expires": standing.expires,
         "policy_valid_until": standing.valid_until,
@@ -29,11 +29,11 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
             return objected("rights", "dropped", "exhausted", numbers)
     if state.suspension is not None and HELD_BY.get(state.suspension.cause) == "rights":
         return objected("rights", "held", state.suspension.cause, numbers | held_by(state.suspension))
-    over = exceeded(policy.budgets, state.used, policy.tenant, policy.tenancy.zone, now.database)
-    if over is not None and state.suspension is None:
-        return objected("rights", "suspended", "budget", numbers | numbers_of(over))
-    if policy.budgets:
-        numbers["budgets"] = len(policy.budgets)
+    if policy.budgets is not None and state.suspension is None:
+        over = exceeded(policy.budgets, state.used, now.database)
+        if over is not None:
+            return objected("rights", "suspended", "budget", numbers | numbers_of(over))
+        numbers["budgets"] = len(policy.budgets.limits)
     return passed("rights", numbers)
 
 
@@ -41,7 +41,7 @@ def held_by(suspension: Suspension) -> dict[str, Number]:
     """What is said of an event that arrives while a suspension is open."""
     return {
         "cause": suspension.cause,
-        "suspension": str(suspension.id),
+        "suspension": suspension.id,
         "since": suspension.at,
         "subject": suspension.subject,
     }

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import orjson
 
-from sereno.execution_plane.guards.account import Limit
 from sereno.execution_plane.guards.batch import BatchLimits
-from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, limits_of
+from sereno.execution_plane.guards.budget import Budgets
+from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, budgets_of
 from sereno.subscriptions.event_key import KeyOf, compile_key
 from sereno.subscriptions.filters import Predicate, compile_filters
 from sereno.subscriptions.lifecycle import State
@@ -69,7 +69,7 @@ class Subscription:
     when_busy: WhenBusy
     storm: Threshold | None
     storm_per_object: Threshold | None
-    budgets: tuple[Limit, ...]
+    budgets: Budgets | None
     max_occurrences: int | None
     reentry: int
     identities: frozenset[Identity]
@@ -126,9 +126,7 @@ def of_spec(
         storm_per_object=None
         if limits.storm is None or limits.storm.per_object is None
         else _threshold(limits.storm.per_object),
-        budgets=limits_of(
-            tenancy, {"subscription": (name, limits.budget), "agent": (agent, agent_budget)}, tenant
-        ),
+        budgets=budgets_of(tenancy, tenant, subscription=(name, limits.budget), agent=(agent, agent_budget)),
         max_occurrences=limits.max_occurrences,
         reentry=limits.reentry,
         identities=frozenset(identities),

@@ -1,11 +1,12 @@
 """What a subscription inherits from its tenant and its agent: zone, longest chain, budgets."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 from sereno.execution_plane.guards.account import ACTIVATIONS, Limit, Scope
+from sereno.execution_plane.guards.budget import Budgets
 from sereno.subscriptions.models import TenantSpec
 from sereno.subscriptions.models.limits import Budget
 from sereno.subscriptions.rate import Money
@@ -33,23 +34,26 @@ def of_tenant(spec: TenantSpec) -> Tenancy:
     return Tenancy(ZoneInfo(spec.zone), spec.max_chain, spec.budget, spec.reserve)
 
 
-def limits_of(
-    tenancy: Tenancy, budgets: Mapping[Scope, tuple[str, Budget | None]], tenant: str
-) -> tuple[Limit, ...]:
-    """Every budget that an activation counts against, the nearest first.
+Named = tuple[str, Budget | None]
+
+
+def budgets_of(tenancy: Tenancy, tenant: str, *, subscription: Named, agent: Named) -> Budgets | None:
+    """Every budget that an activation counts against, the nearest first; None when there is none.
 
     One activation costs the same on each of them: what the nearest that says so reserves in that currency.
     """
-    levels: list[tuple[Scope, str, Budget]] = [
-        (scope, name, budget)
-        for scope, (name, budget) in (*budgets.items(), ("tenant", (tenant, tenancy.budget)))
-        if budget is not None
-    ]
+    named: tuple[tuple[Scope, Named], ...] = (
+        ("subscription", subscription),
+        ("agent", agent),
+        ("tenant", (tenant, tenancy.budget)),
+    )
+    levels = [(scope, name, budget) for scope, (name, budget) in named if budget is not None]
     reserves = _reserves(levels, tenancy)
-    return tuple(limit for level in levels for limit in _of_level(*level, reserves))
+    limits = tuple(limit for level in levels for limit in _of_level(*level, reserves))
+    return Budgets(tenant, tenancy.zone, limits) if limits else None
 
 
-def _reserves(levels: list[tuple[Scope, str, Budget]], tenancy: Tenancy) -> Mapping[str, Decimal]:
+def _reserves(levels: Sequence[tuple[Scope, str, Budget]], tenancy: Tenancy) -> Mapping[str, Decimal]:
     said = [budget.cost.reserve for _, _, budget in levels if budget.cost is not None]
     reserves: dict[str, Decimal] = {}
     for money in (*said, tenancy.reserve):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
+from uuid import UUID
 
 GuardName = Literal["dedup", "cycle", "rights", "cooldown", "batching", "delivery", "storm"]
 GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)
@@ -11,9 +12,12 @@ GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)
 DecidedBy = GuardName | Literal["match", "condition"]
 Answer = Literal["passed", "objected", "not_configured", "not_reached"]
 Outcome = Literal["delivered", "merged", "dropped", "held", "suspended", "awaiting_verdict", "error"]
-Number = str | int | float | bool | datetime | list[str] | None
+Number = str | int | float | bool | datetime | UUID | list[str] | None
 Numbers = Mapping[str, Number]
 """What a guard counted with; lengths are seconds, money is text with its currency. In JSON a time becomes RFC 3339."""
+
+
+NO_NUMBERS: Numbers = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class Verdict:
     guard: GuardName
     answer: Answer
     reason: str | None = None
-    numbers: Numbers = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=lambda: NO_NUMBERS)
     outcome: Outcome | None = None
 
 

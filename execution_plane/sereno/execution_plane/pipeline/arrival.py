@@ -13,6 +13,7 @@ from sereno.execution_plane.guards.ledger import BodyKey
 from sereno.execution_plane.outside import BODY_SHA256
 from sereno.execution_plane.pipeline.matcher import Index, Match
 from sereno.mailbox.engine.bus import token
+from sereno.subscriptions.filters import of
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -80,4 +81,5 @@ def _arrival(document: Any, payload: Payload, index: Index) -> Arrival:
         raise EnvelopeFault(f"an envelope of another tenant than its subject's: {envelope.tenantid!r}")
     if _UUID.fullmatch(envelope.receiptid) is None:
         raise EnvelopeFault(f"a receiptid that is no UUID: {envelope.receiptid!r}")
-    return Arrival(envelope, document, index.match(envelope, document), payload.sequence)
+    attributes = of(document)
+    return Arrival(envelope, attributes, index.match(envelope, attributes), payload.sequence)

@@ -9,7 +9,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.envelope.types import CONDITION_MET
 from sereno.execution_plane.guards.condition import addressee
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.subscriptions.filters import Attributes, FilterFault
+from sereno.subscriptions.filters import Attributes, FilterFault, of
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _LONGEST_VALUE = 80
@@ -78,7 +78,7 @@ class Index:
         candidates = self.candidates(envelope)
         if not candidates:
             return []
-        found, event = [], Attributes(attributes)
+        found, event = [], of(attributes)
         for subscription in candidates:
             try:
                 if _holds(subscription, envelope.type, event):
@@ -91,7 +91,10 @@ class Index:
 def _holds(subscription: Subscription, event_type: str, event: Attributes) -> bool:
     if subscription.types is not None and event_type not in subscription.types:
         return False
-    return all(predicate(event) for _, predicate in subscription.filters)
+    for _, predicate in subscription.filters:  # noqa: SIM110 - asked for every event and subscription
+        if not predicate(event):
+            return False
+    return True
 
 
 def miss(subscription: Subscription, envelope: Envelope, attributes: Mapping[str, Any]) -> Miss | None:
@@ -100,7 +103,7 @@ def miss(subscription: Subscription, envelope: Envelope, attributes: Mapping[str
         return Miss("source", subscription.origin, envelope.origin)
     if subscription.types is not None and envelope.type not in subscription.types:
         return Miss("types", ", ".join(sorted(subscription.types)), envelope.type)
-    event = Attributes(attributes)
+    event = of(attributes)
     for text, predicate in subscription.filters:
         if not predicate(event):
             return Miss("filter", text, _found(text, event))

@@ -1,26 +1,27 @@
 """`sereno simulate`: reads subscriptions and events from files and prints what would have happened."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import orjson
 import typer
 
-from sereno.execution_plane.simulate.control import run
-from sereno.execution_plane.simulate.declared import declare
-from sereno.execution_plane.simulate.lines import Line, LineFault, read
+from sereno.execution_plane.simulate.compare import Comparison, show_difference
+from sereno.execution_plane.simulate.lines import LineFault
+from sereno.execution_plane.simulate.rehearsal import TooEarly, rehearse
 from sereno.execution_plane.simulate.said import Output
 from sereno.execution_plane.simulate.summary import Summary, show_line
-from sereno.execution_plane.simulate.world import World
 from sereno.mailbox.cli.exits import CommandError
 from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Faults
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
-from sereno.subscriptions.models.types import format_instant, parse_instant
+from sereno.subscriptions.models.types import parse_instant
+
+# So many lines are written at once: people see them soon, and a long run is not slowed by its output.
+_TOGETHER = 256
 
 
 def simulate(
@@ -30,23 +31,56 @@ def simulate(
     from_: Annotated[str | None, typer.Option("--from", help="first instant of time subscriptions")] = None,
     to: Annotated[str | None, typer.Option(help="last instant of time subscriptions")] = None,
     all_: Annotated[bool, typer.Option("--all", help="also show pairs that do not match")] = False,
+    diff: Annotated[Path | None, typer.Option(help="another version: show what it changes")] = None,
     json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
 ) -> None:
     """Run subscriptions over events in virtual time, with the deciders that run live; no server is needed."""
-    declared = _documents(subscriptions)
-    outputs = _run(declared, events, _instant("--from", from_), _instant("--to", to), show_unmatched=all_)
-    summary = Summary()
+    first, last = _instant("--from", from_), _instant("--to", to)
+    versions = [_documents(path) for path in (subscriptions, diff) if path is not None]
+    lines = _bytes(events).splitlines()
+    runs = [rehearse(version, lines, first, last, show_unmatched=all_) for version in versions]
     try:
-        for output in outputs:
-            summary.add(output)
-            if json:
-                typer.echo(orjson.dumps(output, option=orjson.OPT_UTC_Z))
-            else:
-                show_line(output)
+        if len(runs) > 1:
+            _show_difference(Comparison.of(*runs), json=json)
+        else:
+            _show(runs[0], json=json)
     except LineFault as fault:
         raise CommandError(f"{events}: {fault}") from None
-    if not json:
-        summary.show()
+    except TooEarly as fault:
+        raise CommandError(f"--to: {fault}") from None
+
+
+def _show(outputs: Iterator[Output], *, json: bool) -> None:
+    if json:
+        _print(outputs)
+        return
+    summary = Summary()
+    for output in outputs:
+        summary.add(output)
+        show_line(output)
+    summary.show()
+
+
+def _show_difference(comparison: Comparison, *, json: bool) -> None:
+    if json:
+        _print(comparison.lines())
+    else:
+        show_difference(comparison)
+
+
+def _print(outputs: Iterable[Output]) -> None:
+    """Write each as a line of JSON; what was said before a bad line is written too."""
+    lines: list[bytes] = []
+    sys.stdout.flush()
+    try:
+        for output in outputs:
+            lines.append(orjson.dumps(output, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE))
+            if len(lines) == _TOGETHER:
+                sys.stdout.buffer.write(b"".join(lines))
+                lines.clear()
+    finally:
+        sys.stdout.buffer.write(b"".join(lines))
+        sys.stdout.buffer.flush()
 
 
 def _documents(path: Path) -> tuple[Document, ...]:
@@ -68,31 +102,3 @@ def _instant(flag: str, text: str | None) -> datetime | None:
         return None if text is None else parse_instant(text)
     except ValueError as fault:
         raise CommandError(f"{flag}: {fault}") from None
-
-
-def _run(
-    declared: tuple[Document, ...],
-    events: Path,
-    first: datetime | None,
-    last: datetime | None,
-    *,
-    show_unmatched: bool,
-) -> Iterator[Output]:
-    lines = read(_bytes(events).splitlines(), tenant=_tenant(declared))
-    head: list[tuple[int, Line]] = [line for line in (next(lines, None),) if line is not None]
-    start = first or (head[0][1].at if head else last)
-    if start is None:
-        return
-    if last is not None and last < start:
-        raise CommandError(
-            f"--to: expected an instant not earlier than {format_instant(start)}, the first one"
-        )
-    found = {(d.object.tenant, d.object.name): d for d in declare(declared, start)}
-    world = World(found, show_unmatched=show_unmatched)
-    yield from run(world, chain(head, lines), last)
-
-
-def _tenant(declared: tuple[Document, ...]) -> str:
-    """The tenant of an event that names none: the only one of the subscriptions, else the default one."""
-    tenants = {document.tenant for document in declared if document.kind == "Subscription"}
-    return tenants.pop() if len(tenants) == 1 else DEFAULT_TENANT

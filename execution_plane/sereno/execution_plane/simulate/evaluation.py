@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from sereno.envelope.encode import flat
-from sereno.execution_plane.guards.budget import accounts_of
 from sereno.execution_plane.guards.changes import Charge, RememberPatience, Suspend
 from sereno.execution_plane.guards.condition import met
 from sereno.execution_plane.guards.judgement import EvaluationError, Judged, read
@@ -93,17 +92,18 @@ def _met(world: World, key: Key, candidate: Held, judged: Judged, at: datetime) 
 
 def _charge(world: World, key: Key, line: Verdict) -> None:
     """What the evaluation itself cost counts on the budgets of its subscription."""
-    policy = world.subscriptions[key].compiled
-    currencies = [limit.measure for limit in policy.budgets if limit.is_money]
+    budgets = world.subscriptions[key].compiled.budgets
+    entries = () if budgets is None else budgets.entries(line.at)
     try:
-        cost = cost_of(line.usage, currencies[0] if currencies else None)
+        cost = cost_of(line.usage, next((e.limit.measure for e in entries if e.limit.is_money), None))
     except ValueError as fault:
         raise Refused(f"usage: {fault}") from None
-    accounts = accounts_of(policy.budgets, policy.tenant, policy.tenancy.zone, line.at)
-    for money in cost:
-        world.ledger.apply(
-            Charge(account, money.amount) for account in accounts if account.measure == money.currency
-        )
+    world.ledger.apply(
+        Charge(entry.account, money.amount)
+        for money in cost
+        for entry in entries
+        if entry.limit.measure == money.currency
+    )
 
 
 def _patience(

@@ -1,29 +1,60 @@
 """The mailbox of a simulation: work in memory under the live lease decider, in the order of a live claim."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
 
 from sereno.mailbox.lease import CLOSED, State, Terms, Work, commands, decide, evolve
 from sereno.mailbox.lease.decider import Refusal
-from sereno.mailbox.message import Message
 
 # The live mailbox takes a message of one more step of priority as if it had come a minute earlier.
 _STEP = timedelta(minutes=1)
 _Lane = dict[str, "_Item"]
 
 
+class Parcel(NamedTuple):
+    """What a mailbox needs to know of a message."""
+
+    id: UUID
+    tenant: str
+    agent: str
+    subscription: str
+    priority: int
+    serial_key: str | None
+    terms: Terms
+
+
 @dataclass(slots=True)
 class _Item:
     name: str
-    message: Message
-    order: tuple[datetime, int]
-    work: Work
+    message: Parcel
+    place: int
+    deposited: datetime
+    _work: Work | None = None
+
+    @property
+    def work(self) -> Work:
+        """Its life so far; most messages of a simulation are never touched."""
+        if self._work is None:
+            self._work = Work(self.message.terms, self.deposited)
+        return self._work
+
+    @work.setter
+    def work(self, after: Work) -> None:
+        self._work = after
+
+    @property
+    def order(self) -> tuple[datetime, int]:
+        """In which place a claim finds it."""
+        return self.deposited - self.message.priority * _STEP, self.place
 
     @property
     def of(self) -> tuple[str, str]:
         """Tenant and subscription."""
-        return self.message.tenant, self.message.subscription.name
+        return self.message.tenant, self.message.subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +69,7 @@ class Lease:
 class Closed:
     """A message that is done: acknowledged or dead."""
 
-    message: Message
+    message: Parcel
     state: State
 
 
@@ -51,24 +82,18 @@ class Mailbox:
     def __init__(self) -> None:
         self.closed: list[Closed] = []
         self._deposited = 0
-        self._by_agent: dict[tuple[str, str], _Lane] = {}
-        self._by_subscription: dict[tuple[str, str], _Lane] = {}
+        self._by_agent: dict[tuple[str, str], _Lane] = defaultdict(dict)
+        self._by_subscription: dict[tuple[str, str], _Lane] = defaultdict(dict)
         self._by_lease: list[_Item] = []
 
-    def deposit(self, message: Message, now: datetime) -> str:
+    def deposit(self, message: Parcel, now: datetime) -> str:
         """Put a message in, and name it."""
-        terms = Terms(
-            message.max_attempts,
-            timedelta(seconds=message.lease_seconds),
-            timedelta(seconds=message.max_run_seconds),
-            timedelta(seconds=message.max_age_seconds),
-        )
         self._deposited += 1
-        order = (now - message.priority * _STEP, self._deposited)
-        item = _Item(f"M{self._deposited}", message, order, Work(terms, now))
-        self._by_agent.setdefault((message.tenant, message.agent), {})[item.name] = item
-        self._by_subscription.setdefault(item.of, {})[item.name] = item
-        return item.name
+        name = f"M{self._deposited}"
+        item = _Item(name, message, self._deposited, now)
+        self._by_agent[message.tenant, message.agent][name] = item
+        self._by_subscription[message.tenant, message.subscription][name] = item
+        return name
 
     def claim(
         self, tenant: str, agent: str, *, limit: int, lease: timedelta | None, now: datetime
@@ -81,14 +106,14 @@ class Mailbox:
                 break
             self._do(item, commands.Reap(now))
             serial = item.message.serial_key
-            if serial is not None and (item.message.subscription.name, serial) in behind:
+            if serial is not None and (item.message.subscription, serial) in behind:
                 continue
             token = len(self._by_lease) + 1
             if not isinstance(self._do(item, commands.Claim(now, token, lease)), Refusal):
                 self._by_lease.append(item)
                 found.append(Lease(item.name, f"L{token}"))
             if serial is not None and item.work.state not in CLOSED:
-                behind.add((item.message.subscription.name, serial))
+                behind.add((item.message.subscription, serial))
         return found
 
     def verb(
@@ -111,7 +136,7 @@ class Mailbox:
             return str(answer.status)
         return "cancelled" if do == "renew" and "renewed" not in answer else "ok"
 
-    def message_of(self, lease: str) -> Message | None:
+    def message_of(self, lease: str) -> Parcel | None:
         """The message that a lease was handed out for."""
         token = int(lease.removeprefix("L"))
         return None if token > len(self._by_lease) else self._by_lease[token - 1].message

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from sereno.envelope.encode import rfc3339
-from sereno.execution_plane.guards.verdict import Number, Numbers
+from sereno.execution_plane.guards.verdict import Numbers
 from sereno.execution_plane.pipeline.matcher import Miss
 from sereno.execution_plane.simulate.mailbox import Lease
 
 Output = dict[str, Any]
+# Many lines in a row are of one moment.
+_told = lru_cache(maxsize=64)(rfc3339)
 
 
 def decision(
@@ -27,7 +31,7 @@ def decision(
     """What became of one event for one subscription."""
     return {
         "kind": "decision",
-        "at": rfc3339(at),
+        "at": _told(at),
         "event": event,
         "subscription": subscription,
         "outcome": outcome,
@@ -56,7 +60,7 @@ def flush(at: datetime, subscription: str, batch: str, events: Sequence[str], me
     """A batch became a message."""
     return {
         "kind": "flush",
-        "at": rfc3339(at),
+        "at": _told(at),
         "subscription": subscription,
         "batch": batch,
         "events": list(events),
@@ -66,14 +70,14 @@ def flush(at: datetime, subscription: str, batch: str, events: Sequence[str], me
 
 def state(at: datetime, subscription: str, now: str, reason: str | None) -> Output:
     """A subscription stands otherwise than before."""
-    return {"kind": "state", "at": rfc3339(at), "subscription": subscription, "state": now, "reason": reason}
+    return {"kind": "state", "at": _told(at), "subscription": subscription, "state": now, "reason": reason}
 
 
 def claim(at: datetime, agent: str, leases: Sequence[Lease]) -> Output:
     """What a worker was given."""
     return {
         "kind": "claim",
-        "at": rfc3339(at),
+        "at": _told(at),
         "agent": agent,
         "messages": [lease.message for lease in leases],
         "leases": [lease.lease for lease in leases],
@@ -82,15 +86,13 @@ def claim(at: datetime, agent: str, leases: Sequence[Lease]) -> Output:
 
 def lease(at: datetime, name: str, status: str) -> Output:
     """What a verb on a lease was answered."""
-    return {"kind": "lease", "at": rfc3339(at), "lease": name, "status": status}
+    return {"kind": "lease", "at": _told(at), "lease": name, "status": status}
 
 
-def named(numbers: Numbers, names: Mapping[str, str]) -> dict[str, Number]:
+def named(numbers: Numbers, names: Mapping[UUID, str]) -> Mapping[str, Any]:
     """The numbers with messages and batches under the names that the simulation gives them."""
-    return {
-        name: names.get(value, value) if name in _NAMED and isinstance(value, str) else value
-        for name, value in numbers.items()
-    }
-
-
-_NAMED = frozenset({"message", "batch"})
+    for name in ("message", "batch"):
+        value = numbers.get(name)
+        if isinstance(value, UUID):
+            return {**numbers, name: names.get(value, str(value))}
+    return numbers

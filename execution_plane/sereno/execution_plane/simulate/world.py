@@ -14,22 +14,21 @@ from sereno.execution_plane.guards.ledger import Ledger, Moment
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.passage import Passage
 from sereno.execution_plane.guards.state import NOTHING
+from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.suspension import Suspension
 from sereno.execution_plane.listeners.schedule import advance
 from sereno.execution_plane.listeners.signal import of_instant
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.matcher import Index, miss
 from sereno.execution_plane.pipeline.round import Setting, decide
-from sereno.execution_plane.pipeline.wake_up import message_of, message_of_batch
 from sereno.execution_plane.simulate import said
 from sereno.execution_plane.simulate.agenda import Agenda, Due, Key
 from sereno.execution_plane.simulate.backlog import Backlog
 from sereno.execution_plane.simulate.declared import Declared, step
-from sereno.execution_plane.simulate.mailbox import Mailbox
+from sereno.execution_plane.simulate.mailbox import Mailbox, Parcel
 from sereno.execution_plane.simulate.said import Output
 from sereno.mailbox.lease import State as WorkState
-from sereno.mailbox.lease import commands
-from sereno.mailbox.message import Message
+from sereno.mailbox.lease import Terms, commands
 from sereno.subscriptions.lifecycle import State
 
 SUSPENDED = "suspended"
@@ -46,7 +45,8 @@ class World:
     backlog: Backlog = field(default_factory=Backlog)
     index: Index = field(default_factory=Index)
     agenda: Agenda = field(default_factory=Agenda)
-    names: dict[str, str] = field(default_factory=dict)
+    names: dict[UUID, str] = field(default_factory=dict)
+    terms: dict[tuple[str, str, int], Terms] = field(default_factory=dict)
     causes: dict[Key, tuple[Ancestor, ...]] = field(default_factory=dict)
     batches: int = 0
 
@@ -140,9 +140,10 @@ class World:
         decision = passage.decided
         message = batch = None
         if decision.message is not None:
-            message = self.deposit(message_of(passage, arrival.attributes), passage.given.state.ancestors, at)
+            parcel = self._parcel(passage.subscription, decision.message, passage.given.activation.serial_key)
+            message = self.deposit(parcel, passage.given.state.ancestors, at)
         elif decision.batch is not None:
-            batch = self._batch_name(str(decision.batch))
+            batch = self._batch_name(decision.batch)
         yield said.decision(
             at,
             arrival.envelope.id,
@@ -154,18 +155,20 @@ class World:
             batch=batch,
             numbers=said.named(decision.numbers, self.names),
         )
-        self.backlog.note(passage, arrival)
-        yield from self._follow(passage, at)
+        if decision.outcome != "dropped" and passage.changes:
+            self.backlog.note(passage, arrival)
+            yield from self._follow(passage, at)
 
     def _follow(self, passage: Passage, at: datetime) -> Iterator[Output]:
         """What a decision sets going: a suspension, a batch that comes due, the end of an exhausted subscription."""
+        if passage.decided.outcome == "delivered":
+            yield from self._exhaust(passage.subscription, at)
+            return
         for change in passage.changes:
             if isinstance(change, Suspend):
                 yield self.suspended(change.suspension, at)
             elif isinstance(change, Join | Seal):
                 yield from self._expect(change.batch, at)
-        if passage.decided.outcome == "delivered":
-            yield from self._exhaust(passage.subscription.tenant, passage.subscription.name, at)
 
     def _expect(self, batch: OpenBatch, at: datetime) -> Iterator[Output]:
         if batch.sealed:
@@ -183,12 +186,12 @@ class World:
             self.mailbox.of_subscription(*key, commands.Hold(at, SUSPENDED, cancel=False))
         return said.state(at, key[1], SUSPENDED, suspension.cause)
 
-    def _exhaust(self, tenant: str, name: str, at: datetime) -> Iterator[Output]:
-        declared = self.subscriptions[tenant, name]
-        most = declared.compiled.max_occurrences
-        if most is None or declared.life.state is not State.ACTIVE:
+    def _exhaust(self, subscription: Subscription, at: datetime) -> Iterator[Output]:
+        if subscription.max_occurrences is None:
             return
-        if self.ledger.memories[tenant, name].deliveries >= most:
+        declared = self.subscriptions[subscription.tenant, subscription.name]
+        reached = self.ledger.memories[declared.key].deliveries >= subscription.max_occurrences
+        if reached and declared.life.state is State.ACTIVE:
             yield from self.end(declared, "exhaust", "max_occurrences", at)
 
     def flush(self, batch: UUID, at: datetime) -> Iterator[Output]:
@@ -204,10 +207,10 @@ class World:
         items = list(self.ledger.items[batch])
         match self.ledger.flush(found, declared.compiled, Moment(at)):
             case Delivered() as flushed:
-                message = message_of_batch(flushed, found, items, declared.compiled)
-                name = self.deposit(message, found.ancestors, at)
-                yield said.flush(at, key[1], self._batch_name(str(batch)), _events(items), name)
-                yield from self._exhaust(*key, at)
+                parcel = self._parcel(declared.compiled, flushed.message, found.serial_key)
+                name = self.deposit(parcel, found.ancestors, at)
+                yield said.flush(at, key[1], self._batch_name(batch), _events(items), name)
+                yield from self._exhaust(declared.compiled, at)
             case Dropped(reason):
                 yield from self._dropped(found, items, reason, at)
             case Frozen(_, changes):
@@ -221,7 +224,7 @@ class World:
         self, batch: OpenBatch, items: list[BatchItem], reason: str, at: datetime
     ) -> Iterator[Output]:
         guard = "delivery" if reason == "busy" else "rights"
-        name = self._batch_name(str(batch.id))
+        name = self._batch_name(batch.id)
         for event in _events(items):
             yield said.decision(
                 at, event, batch.subscription, outcome="dropped", guard=guard, reason=reason, batch=name
@@ -232,19 +235,39 @@ class World:
         for batch in self.ledger.batches_of(key):
             yield from self.flush(batch.id, at)
 
-    def deposit(self, message: Message, ancestors: tuple[Ancestor, ...], at: datetime) -> str:
+    def deposit(self, parcel: Parcel, ancestors: tuple[Ancestor, ...], at: datetime) -> str:
         """Put a message into its mailbox; its name, under which later lines may name it as their cause."""
-        name = self.mailbox.deposit(message, at)
-        self.names[str(message.id)] = name
-        chain = (*ancestors, Ancestor(name, message.agent))
-        self.causes[message.tenant, name] = self.causes[message.tenant, str(message.id)] = chain
+        name = self.mailbox.deposit(parcel, at)
+        self.names[parcel.id] = name
+        self.causes[parcel.tenant, name] = (*ancestors, Ancestor(name, parcel.agent))
         return name
+
+    def _parcel(self, subscription: Subscription, message: UUID, serial_key: str | None) -> Parcel:
+        return Parcel(
+            message,
+            subscription.tenant,
+            subscription.agent,
+            subscription.name,
+            subscription.priority,
+            serial_key,
+            self._terms(subscription),
+        )
+
+    def _terms(self, subscription: Subscription) -> Terms:
+        """Those of a version of a subscription, made once."""
+        key = subscription.tenant, subscription.name, subscription.version
+        found = self.terms.get(key)
+        if found is None:
+            found = self.terms[key] = Terms(
+                subscription.max_attempts, subscription.lease, subscription.max_run, subscription.max_age
+            )
+        return found
 
     def settle_closed(self, at: datetime, *, wake: bool = True) -> None:
         """Take account of what was acknowledged or died; batches that waited for it are asked again."""
         for closed in self.mailbox.take_closed():
             message = closed.message
-            key = message.tenant, message.subscription.name
+            key = message.tenant, message.subscription
             self.ledger.close_work((*key, message.serial_key or ""))
             if closed.state is WorkState.DEAD:
                 self.ledger.bury(message.id)
@@ -252,7 +275,7 @@ class World:
                 for batch in self.ledger.batches_of(key):
                     self.agenda.add(Due(at, "2-flush", key, str(batch.id)))
 
-    def _batch_name(self, identity: str) -> str:
+    def _batch_name(self, identity: UUID) -> str:
         known = self.names.get(identity)
         if known is None:
             self.batches += 1

@@ -119,7 +119,7 @@ def test_dedup_says_of_which_and_what_became_of_it(known: dict[str, Any], by: st
         "by": by,
         "of": EARLIER.receiptid,
         "became": "delivered",
-        "message": str(UUID(int=7)),
+        "message": UUID(int=7),
         "window_ends": NOON + timedelta(hours=1),
     }
 
