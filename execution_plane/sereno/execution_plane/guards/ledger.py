@@ -180,7 +180,7 @@ class Ledger:
         """The batches of a subscription that are not messages yet, oldest first."""
         every = (*self.sealed.values(), *self.batches.values())
         own = [batch for batch in every if (batch.tenant, batch.subscription) == key]
-        return sorted(own, key=lambda batch: (batch.opened, batch.id))
+        return sorted(own, key=lambda batch: batch.opened)
 
     def lift(self, key: SubscriptionKey, lifted: Collection[UUID]) -> list[Suspension]:
         """End these suspensions of a subscription and begin anew what tripped them."""

@@ -132,7 +132,7 @@ def test_dedup_lets_an_occurrence_through_when_the_window_of_the_first_is_over()
 @pytest.mark.parametrize("entry", ["held", "forced"])
 def test_dedup_does_not_ask_again_what_was_held_or_is_forced(entry: Any) -> None:
     one = given(known={"same_key": EARLIER})
-    again = replace(one, activation=replace(one.activation, entry=entry))
+    again = one._replace(activation=one.activation._replace(entry=entry))
     said = said_by(dedup, again)
     assert (said.answer, said.numbers["entry"]) == ("passed", entry)
 
