@@ -127,11 +127,85 @@ def _taken(what: str) -> Callable[[Numbers, str], Wording]:
     return words
 
 
-def _exhausted(_numbers: Numbers, subscription: str) -> Wording:
+def _exhausted(numbers: Numbers, subscription: str) -> Wording:
+    reached = numbers.get("max_occurrences")
     return Wording(
-        f"{subscription} had reached its number of occurrences",
+        f"{subscription} had reached its number of occurrences{'' if reached is None else f' ({reached})'}",
         "a higher limits.max_occurrences",
         f"apply {subscription} with a higher limits.max_occurrences",
+    )
+
+
+def _budget(numbers: Numbers, subscription: str) -> Wording:
+    if "suspension" in numbers:
+        return _while_suspended(numbers, subscription)
+    return Wording(
+        f"the {numbers['measure']} budget of the {numbers['scope']} {numbers['of']} is at its limit:"
+        f" {numbers['used']} of {numbers['limit']} is used and one wake-up takes {numbers['reserve']}",
+        "room for one more in every budget that it counts against",
+        f"extend the budget, or resume {subscription} in the next period ({numbers['period_ends']});"
+        " what is held is not lost",
+    )
+
+
+def _storm(numbers: Numbers, subscription: str) -> Wording:
+    if "suspension" in numbers:
+        return _while_suspended(numbers, subscription)
+    what = f" about {numbers['subject']}" if numbers["scope"] == "object" else ""
+    many = numbers.get("arrivals", numbers.get("turns"))
+    return Wording(
+        f"{many} events{what} came within {numbers['window_seconds']:g} s, more than {numbers['threshold']}",
+        "fewer arrivals in the window, or a higher limits.storm",
+        f"sereno sub resume {subscription}, and say whether what is held is delivered, dropped or reviewed",
+    )
+
+
+def _while_suspended(numbers: Numbers, subscription: str) -> Wording:
+    suspension = to_people("sus", numbers["suspension"])
+    return Wording(
+        f"{subscription} is suspended since {numbers['since']} ({numbers['cause']}, {suspension})",
+        "an arrival before the suspension or after a person lifted it",
+        f"sereno sub resume {subscription}; it enters again at the third guard",
+    )
+
+
+def _quiet_hours(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"it came inside the quiet hours {numbers['quiet_hours']}",
+        f"an arrival at or after {numbers['ends']}, or limits.quiet_hours.then: batch",
+        f"wait until {numbers['ends']}, or change the quiet hours of {subscription}",
+    )
+
+
+def _merged(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"it waits in a batch of {numbers['items']} because of {numbers['because']}, due at {numbers['due']}",
+        f"no batch, cooldown, quiet hours or running work of {subscription} at that moment",
+        f"wait until {numbers['due']}",
+    )
+
+
+def _busy(_numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"a message of {subscription} was still open, and limits.when_busy is drop",
+        "an acknowledgement before it came, or when_busy: queue or merge",
+        "sereno mailbox list shows the open message",
+    )
+
+
+def _stopped(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"everything in {numbers['scope']} stood still",
+        "no stop at that moment",
+        "sereno estop off; what is held enters again at the third guard",
+    )
+
+
+def _awaiting(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"the condition of {subscription} has to be judged first (at least {numbers['min_confidence']:g})",
+        "a subscription without a condition",
+        "wait for the verdict: it enters as an event of its own",
     )
 
 
@@ -150,6 +224,15 @@ _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
     "policy_expired": _policy_expired,
     "sender_unverified": _sender_unverified,
     "cooldown": _cooldown,
+    "quiet_hours": _quiet_hours,
+    "merged": _merged,
+    "budget": _budget,
+    "busy": _busy,
+    "stopped": _stopped,
+    "held": _while_suspended,
+    "storm": _storm,
+    "awaiting_verdict": _awaiting,
     "filter_fault": _error,
+    "key_fault": _error,
     "undecidable": _error,
 }

@@ -2,13 +2,25 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from sereno.subscriptions.models.declared import Declared
 from sereno.subscriptions.models.types import Attribute
 
+
+def _check_attribute(name: str) -> str:
+    # The Subscriptions API compares context attributes; data is looked into by an expression.
+    if name == "data":
+        raise ValueError("expected an attribute such as type or subject; look into data with cel")
+    return name
+
+
 Attributes = Annotated[
-    dict[Attribute, Annotated[StrictStr, Field(min_length=1, max_length=1024)]], Field(min_length=1)
+    dict[
+        Annotated[Attribute, AfterValidator(_check_attribute)],
+        Annotated[StrictStr, Field(min_length=1, max_length=1024)],
+    ],
+    Field(min_length=1),
 ]
 
 
