@@ -19,6 +19,7 @@ from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Faults
 from sereno.subscriptions.models.types import parse_instant
+from sereno.subscriptions.reserves import without_reserve
 
 # So many lines are written at once: people see them soon, and a long run is not slowed by its output.
 _TOGETHER = 256
@@ -85,8 +86,9 @@ def _print(outputs: Iterable[Output]) -> None:
 
 def _documents(path: Path) -> tuple[Document, ...]:
     found = documents.parse(_bytes(path), simulated=True)
-    if isinstance(found, Faults):
-        raise CommandError("\n".join(f"{path}: {fault}" for fault in found))
+    faults = list(found) if isinstance(found, Faults) else list(without_reserve(found, {}))
+    if isinstance(found, Faults) or faults:
+        raise CommandError("\n".join(f"{path}: {fault}" for fault in faults))
     return found
 
 

@@ -1,6 +1,6 @@
 """How often, how much and how long a subscription may wake its agent."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt
@@ -17,6 +17,7 @@ from sereno.subscriptions.models.types import (
     Size,
     Zone,
 )
+from sereno.subscriptions.rate import Money, MoneyRate, parse_money, parse_money_rate
 
 Then = Literal["drop", "batch"]
 
@@ -43,6 +44,26 @@ class Cost(Declared):
 
     limit: AmountRate
     reserve: Amount | None = None
+
+    @classmethod
+    def _objections(cls, raw: Mapping[str, Any]) -> Iterator[Objection]:
+        yield from super()._objections(raw)
+        limit, reserve = _money(raw.get("limit"), parse_money_rate), _money(raw.get("reserve"), parse_money)
+        if limit is None or reserve is None:
+            return
+        if limit.currency != reserve.currency:
+            yield ("reserve",), f"expected an amount in {limit.currency}, the currency of the limit"
+        elif reserve.amount > limit.amount:
+            yield ("reserve",), f"expected at most the limit of {limit}: nothing would ever wake"
+
+
+def _money(written: Any, parse: Callable[[str], Money | MoneyRate]) -> Money | None:
+    """The money in what was written, if it can be read; what cannot is reported where it stands."""
+    try:
+        found = parse(written) if isinstance(written, str) else written
+    except ValueError:
+        return None
+    return found.money if isinstance(found, MoneyRate) else found if isinstance(found, Money) else None
 
 
 class Budget(Declared):

@@ -266,6 +266,108 @@ def test_faulty_subscriptions_are_refused_with_every_fault(bench: Bench) -> None
     assert "documents[1].spec.agent" in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("limits", "path", "sentence"),
+    [
+        ({"budget": {"activations": "0/day"}}, "budget.activations", "expected a rate"),
+        ({"budget": {"activations": "-1/day"}}, "budget.activations", "expected a rate"),
+        ({"budget": {"activations": "5/year"}}, "budget.activations", "expected a rate"),
+        ({"budget": {"cost": {"limit": "5.00 EUX/day"}}}, "budget.cost.limit", "unknown currency EUX"),
+        ({"budget": {"cost": {"limit": "0 EUR/day"}}}, "budget.cost.limit", "above zero"),
+        ({"budget": {"cost": {"limit": "5 EUR/day"}}}, "budget.cost.reserve", "declares no default in EUR"),
+        (
+            {"budget": {"cost": {"limit": "5 EUR/day", "reserve": "1 USD"}}},
+            "budget.cost.reserve",
+            "expected an amount in EUR",
+        ),
+        (
+            {"budget": {"cost": {"limit": "5 EUR/day", "reserve": "6 EUR"}}},
+            "budget.cost.reserve",
+            "nothing would ever wake",
+        ),
+        ({"storm": {"threshold": "0/min"}}, "storm.threshold", "expected a rate"),
+        ({"batch": {"window": "0s"}}, "batch.window", "longer than zero"),
+        ({"batch": {"window": "5m", "max_wait": "1m"}}, "batch.max_wait", "is longer than max_wait"),
+        ({"batch": {"window": "5m", "by": "data.x =="}}, "batch.by", "CEL at 1:"),
+        ({"batch": {"window": "5m", "max_items": 0}}, "batch.max_items", "expected at least 1"),
+        (
+            {"quiet_hours": {"zone": "Mars/Base", "from": "22:00", "to": "07:00"}},
+            "quiet_hours.zone",
+            "expected an IANA time zone",
+        ),
+        (
+            {"quiet_hours": {"zone": "UTC", "from": "07:00", "to": "07:00"}},
+            "quiet_hours.to",
+            "expected another time than from",
+        ),
+        ({"cooldwn": {"every": "1m"}}, "cooldwn", "unknown field"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused_with_its_path(
+    bench: Bench, limits: dict[str, Any], path: str, sentence: str
+) -> None:
+    with pytest.raises(CommandError) as refused:
+        bench.simulate([EVENT], declaration(limits=limits))
+    assert refused.value.exit_code == 2
+    assert f"spec.limits.{path}" in refused.value.message
+    assert sentence in refused.value.message
+
+
+def test_two_versions_are_compared_on_the_same_events(bench: Bench, tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    other.write_bytes(orjson.dumps(declaration(limits={"cooldown": {"every": "30m"}})))
+    said = bench.simulate(
+        [event("e-1", "12:00:00"), event("e-2", "12:01:00"), event("e-3", "12:40:00")],
+        flags=(f"--diff={other}",),
+    )
+    delivered = {"outcome": "delivered", "guard": "delivery", "reason": "delivered"}
+    assert said[0] == {
+        "kind": "diff",
+        "at": at("12:01:00"),
+        "event": "e-2",
+        "subscription": "watch",
+        "before": delivered,
+        "after": {"outcome": "dropped", "guard": "cooldown", "reason": "cooldown"},
+    }
+    assert said[1]["before"] == {"arrived": 3, "delivered": 3, "merged": 0, "messages": 3}
+    assert said[1]["after"] == {
+        "arrived": 3,
+        "delivered": 2,
+        "merged": 0,
+        "dropped by cooldown": 1,
+        "messages": 2,
+    }
+    assert len(said) == 2
+
+
+def test_the_table_sums_up_what_each_event_came_to(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.simulate(
+        [event(f"e-{n}", f"12:00:0{n}") for n in range(4)],
+        declaration(limits={"budget": {"activations": "2/day"}}),
+    )
+    app = Typer()
+    register(app)
+    files = [
+        f"--{name}={bench._folder / name}.{kind}"
+        for name, kind in (("subscriptions", "yaml"), ("events", "jsonl"))
+    ]
+    app(["simulate", *files], standalone_mode=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert "e-2 → watch: suspended (rights: budget)" in lines[2]
+    assert lines[-2].split() == [
+        "subscription",
+        "arrived",
+        "delivered",
+        "merged",
+        "held",
+        "suspended",
+        "messages",
+        "suspended",
+        "at",
+    ]
+    assert lines[-1].split() == ["watch", "4", "2", "0", "1", "1", "2", at("12:00:02")]
+
+
 def test_an_end_before_the_beginning_is_refused(bench: Bench) -> None:
     with pytest.raises(CommandError, match="--to: expected an instant not earlier than 2027-01-01T00:00:00Z"):
         bench.simulate([], flags=("--from=2027-01-01T00:00:00Z", "--to=2026-01-01T00:00:00Z"))
