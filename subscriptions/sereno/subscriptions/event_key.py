@@ -32,11 +32,12 @@ def _of_path(steps: tuple[str, ...]) -> KeyOf:
 
     def key(event: Mapping[str, Any]) -> str | None:
         value: Any = event
-        for step in steps:
-            if not isinstance(value, Mapping):
-                return None
-            value = value.get(step)
-        return _text(value, source)
+        try:
+            for step in steps:
+                value = value[step]
+        except (KeyError, TypeError, IndexError):
+            return None
+        return value if type(value) is str and len(value) <= _LONGEST else _text(value, source)
 
     return key
 

@@ -82,9 +82,11 @@ def _on_attributes(wanted: Mapping[str, str], compare: Callable[[str, str], bool
     pairs = tuple(wanted.items())
 
     def test(event: Attributes) -> bool:
-        return all(
-            (value := _text(event.get(name))) is not None and compare(value, text) for name, text in pairs
-        )
+        for name, text in pairs:
+            value = _text(event.get(name))
+            if value is None or not compare(value, text):
+                return False
+        return True
 
     return test
 

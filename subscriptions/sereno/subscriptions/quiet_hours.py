@@ -11,7 +11,7 @@ from sereno.subscriptions.period import opening
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Quiet:
     """From `start` until `end` of the zone's clock, past midnight when `end` is the earlier one.
 

@@ -7,7 +7,6 @@ import orjson
 
 from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.batch import BatchItem, BatchLimits, OpenBatch, batch_id
-from sereno.execution_plane.guards.cooldown import pause_of
 from sereno.execution_plane.guards.lineage import MAX_ANCESTORS, union
 from sereno.execution_plane.guards.state import GuardState, Memory
 from sereno.execution_plane.guards.subscription import Subscription
@@ -27,7 +26,7 @@ class Joined(NamedTuple):
 
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
     """Object with `merged`, and into which batch; `because` says what the batch waits for first."""
-    why = _why(state, policy, now)
+    why = _why(state, policy)
     if why is None:
         return NOT_CONFIGURED["batching"] if policy.batch is None else passed("batching", {})
     joined = join(state, activation, policy, now)
@@ -44,10 +43,10 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     return objected("batching", "merged", "merged", numbers)
 
 
-def _why(state: GuardState, policy: Subscription, now: Reading) -> Why | None:
+def _why(state: GuardState, policy: Subscription) -> Why | None:
     if state.stop is not None or state.suspension is not None:
         return None
-    pause = pause_of(state.memory, policy, now)
+    pause = state.pause
     if pause is not None:
         return "quiet_hours" if pause.reason == "quiet_hours" else "cooldown"
     if policy.when_busy == "merge" and state.busy:

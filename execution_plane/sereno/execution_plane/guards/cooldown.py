@@ -1,21 +1,10 @@
 """Guard 4: two wake-ups of one subscription are at least its cooldown apart, and none falls into its quiet hours."""
 
-from datetime import datetime
-from typing import NamedTuple
 
 from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.state import GuardState, Memory
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.verdict import NOT_CONFIGURED, Number, Verdict, objected, passed
-from sereno.subscriptions.models.limits import Then
-
-
-class Pause(NamedTuple):
-    """Why nothing may wake before `ends`, and what becomes of what comes until then."""
-
-    reason: str
-    then: Then
-    ends: datetime
 
 
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
@@ -28,7 +17,7 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     numbers = _numbers(state.memory, policy, now)
     if state.stop is not None or state.suspension is not None:
         return passed("cooldown", numbers, "outranked")
-    pause = pause_of(state.memory, policy, now)
+    pause = state.pause
     if pause is None:
         return passed("cooldown", numbers)
     numbers["ends"] = pause.ends
@@ -37,19 +26,6 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
     if pause.then == "drop":
         return objected("cooldown", "dropped", pause.reason, numbers)
     return passed("cooldown", numbers, pause.reason)
-
-
-def pause_of(memory: Memory, policy: Subscription, now: Reading) -> Pause | None:
-    """What keeps this subscription from waking now; quiet hours outrank the cooldown."""
-    if policy.quiet is not None:
-        ends = policy.quiet.ends(now.database)
-        if ends is not None:
-            return Pause("quiet_hours", policy.quiet.then, ends)
-    if policy.cooldown is not None and memory.last_delivered is not None:
-        ends = memory.last_delivered + policy.cooldown.every
-        if now.recorded < ends:
-            return Pause("cooldown", policy.cooldown.then, ends)
-    return None
 
 
 def _numbers(memory: Memory, policy: Subscription, now: Reading) -> dict[str, Number]:

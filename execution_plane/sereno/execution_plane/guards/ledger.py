@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sereno.envelope.envelope import Envelope
@@ -23,6 +23,7 @@ from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.order import run
 from sereno.execution_plane.guards.passage import Given, Passage
 from sereno.execution_plane.guards.patience import Patience
+from sereno.execution_plane.guards.pause import pause_of
 from sereno.execution_plane.guards.resumption import re_arm
 from sereno.execution_plane.guards.state import (
     NOBODY,
@@ -60,8 +61,7 @@ class Body:
         return Occurrence(self.receiptid, outcome, message, self.expires_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """What every decision of a round shares: the database clock, read once, and until when a tenant's policy holds."""
 
     database: datetime
@@ -121,6 +121,7 @@ class Ledger:
             self.budgets,
             self.suspension_of(subscription, envelope.subject),
             self.batches.get((subscription.tenant, subscription.name, activation.batch_key or "")),
+            pause_of(memory.last_delivered, subscription, recorded=recorded, database=moment.database),
             self.is_busy(subscription, activation.serial_key),
             self.stop_of(subscription),
         )

@@ -1,14 +1,13 @@
 """Lineage: the messages among the causes of an event, with the agents that they woke."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_ANCESTORS = 64
 """How many a message keeps; an event with more is too deep."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ancestor:
+class Ancestor(NamedTuple):
     """A message among the causes of an event, and the agent that it woke."""
 
     message: str

@@ -4,7 +4,6 @@ Each class but the last is one row of a table, written whole; its key is the typ
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from sereno.execution_plane.guards.account import Account
 from sereno.execution_plane.guards.batch import OpenBatch
 from sereno.execution_plane.guards.buckets import Buckets
 from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.execution_plane.guards.pause import Pause
 from sereno.execution_plane.guards.suspension import Suspension
 from sereno.subscriptions.rights import Standing
 
@@ -25,8 +25,7 @@ SubjectKey = tuple[str, str, str]
 """Tenant, subscription, subject of the event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """An earlier receipt of the same logical occurrence, and what became of it."""
 
     receiptid: str
@@ -62,7 +61,7 @@ class GuardState(NamedTuple):
     """What the guards are told of one activation; this arrival is counted already in `memory` and `subject`.
 
     `used` holds the accounts of the running periods, `suspension` the open one that concerns this event, `stop` the
-    scope of a stop that stands, `busy` whether a message of the subscription (and serial key) is still open.
+    scope of a stop that stands, `pause` what keeps the subscription from waking now, `busy` whether a message of the subscription (and serial key) is still open.
     """
 
     standing: Standing
@@ -74,5 +73,6 @@ class GuardState(NamedTuple):
     used: Mapping[Account, Decimal] = NONE_USED
     suspension: Suspension | None = None
     batch: OpenBatch | None = None
+    pause: Pause | None = None
     busy: bool = False
     stop: str | None = None

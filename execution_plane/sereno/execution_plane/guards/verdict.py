@@ -1,9 +1,8 @@
 """A verdict: what one guard said of one event and one subscription, with the numbers it used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 from uuid import UUID
 
 GuardName = Literal["dedup", "cycle", "rights", "cooldown", "batching", "delivery", "storm"]
@@ -20,14 +19,13 @@ Numbers = Mapping[str, Number]
 NO_NUMBERS: Numbers = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What one guard said; `outcome` is what its objection makes of the event."""
 
     guard: GuardName
     answer: Answer
     reason: str | None = None
-    numbers: Numbers = field(default_factory=lambda: NO_NUMBERS)
+    numbers: Numbers = NO_NUMBERS
     outcome: Outcome | None = None
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -27,8 +27,7 @@ class Payload:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """One event of the ingress: its envelope, the same as flat JSON, and which subscriptions it concerns."""
 
     envelope: Envelope

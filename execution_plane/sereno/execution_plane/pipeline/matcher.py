@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.types import CONDITION_MET
@@ -15,8 +15,7 @@ _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _LONGEST_VALUE = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A subscription that an event concerns; `fault` says why a filter of it could not be evaluated."""
 
     subscription: Subscription

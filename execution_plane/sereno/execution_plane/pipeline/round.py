@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from sereno.execution_plane.guards.activation import Activation, Reading
@@ -40,8 +41,7 @@ class Setting:
         return () if cause is None else self.causes.get((arrival.envelope.tenantid, cause), ())
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(NamedTuple):
     """One arrival with its passages, one for each subscription it concerns; `duplicate_of` is an earlier receipt
     with the same signed body.
     """

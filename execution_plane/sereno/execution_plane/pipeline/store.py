@@ -171,7 +171,7 @@ def _verdict_row(passage: Passage) -> Row:
         decision.outcome,
         decision.guard,
         decision.reason,
-        _json(passage.verdicts),
+        _json([verdict._asdict() for verdict in passage.verdicts]),
         _json(decision.numbers),
         decision.message,
         passage.given.clock.recorded,

@@ -1,9 +1,8 @@
 """The lines of a simulation: received envelopes and control lines, checked one by one."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -28,8 +27,7 @@ class LineFault(Exception):  # noqa: N818 - the house calls what is wrong a faul
         super().__init__(f"line {number}: {message}")
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """An envelope as the platform received it, and the same as flat JSON."""
 
     envelope: Envelope

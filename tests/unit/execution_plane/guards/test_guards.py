@@ -24,6 +24,7 @@ from sereno.execution_plane.guards.dedup import window
 from sereno.execution_plane.guards.delivery import message_id
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.passage import Given, failed
+from sereno.execution_plane.guards.pause import pause_of
 from sereno.execution_plane.guards.state import Memory
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.tenancy import Tenancy
@@ -45,7 +46,10 @@ def given(
     **envelope: Any,
 ) -> Given:
     standing = replace(watch.standing, valid_until=valid_until)
-    state = GuardState(standing, **(known or {}))
+    known = known or {}
+    last = known.get("memory", Memory()).last_delivered
+    pause = pause_of(last, watch, recorded=recorded, database=database)
+    state = GuardState(standing, pause=pause, **known)
     event = activation(received(**envelope), watch)
     return Given(state, event, watch, Reading(recorded, database))
 

@@ -13,6 +13,7 @@ from sereno.execution_plane.guards import GuardState, Ledger, Moment, Passage, R
 from sereno.execution_plane.guards.batch import OpenBatch
 from sereno.execution_plane.guards.batching import due
 from sereno.execution_plane.guards.flush import Delivered, Dropped, Frozen, Later, digest
+from sereno.execution_plane.guards.pause import pause_of
 from sereno.execution_plane.guards.state import Memory
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.subscriptions.lifecycle import State
@@ -24,7 +25,8 @@ REST = {"every": "10m", "then": "batch"}
 
 
 def asked(watch: Subscription, *, recorded: datetime, database: datetime, delivered: datetime | None) -> Any:
-    state = GuardState(watch.standing, memory=Memory(delivered, delivered))
+    pause = pause_of(delivered, watch, recorded=recorded, database=database)
+    state = GuardState(watch.standing, memory=Memory(delivered, delivered), pause=pause)
     return cooldown.decide(state, activation(received(), watch), watch, Reading(recorded, database))
 
 
