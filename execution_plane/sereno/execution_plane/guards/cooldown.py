@@ -1,6 +1,5 @@
 """Guard 4: two wake-ups of one subscription are at least its cooldown apart, and none falls into its quiet hours."""
 
-
 from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.state import GuardState, Memory
 from sereno.execution_plane.guards.subscription import Subscription

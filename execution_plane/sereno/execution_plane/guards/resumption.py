@@ -43,7 +43,7 @@ def _missed(misfire: Misfire, *, is_last: bool) -> bool:
 def re_arm(suspension: Suspension, memory: Memory) -> list[Change]:
     """What a lifted suspension begins anew: the burst that tripped it is not counted again."""
     key = suspension.tenant, suspension.subscription
-    if suspension.cause in ("errors", "no_change"):
+    if suspension.cause in ("errors", "no_change", "expression_cost"):
         return [RememberPatience(key, Patience())]
     if suspension.cause != "storm":
         return []

@@ -1,6 +1,6 @@
 """A suspension: why a subscription, or one object of it, stands still until an authorised person lifts it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal, NamedTuple
@@ -39,3 +39,34 @@ def suspension_id(at: datetime, *parts: str) -> UUID:
     """The same UUIDv7 for the same parts, however often it is decided."""
     digest = sha256("\0".join(("suspension", *parts)).encode()).digest()
     return uuid7(max(0, int(at.timestamp() * 1000)), digest[:RANDOM_BYTES])
+
+
+def sentence(suspension: Suspension) -> str:
+    """What its owner is told, once."""
+    return f"{suspension.subscription} is suspended: {_WHY[suspension.cause](suspension)}"
+
+
+def _budget(suspension: Suspension) -> str:
+    numbers = suspension.numbers
+    return (
+        f"{numbers['used']} of {numbers['limit']} are used ({numbers['measure']} of the {numbers['scope']}"
+        f" {numbers['of']}); extend the budget to go on with what is held"
+    )
+
+
+def _storm(suspension: Suspension) -> str:
+    numbers = suspension.numbers
+    about = "" if suspension.subject is None else f" about {suspension.subject}"
+    many = numbers.get("arrivals", numbers.get("turns"))
+    return f"{many} events{about} came in {numbers['window_seconds']} s (at most {numbers['threshold']}); resume it when calm"
+
+
+_WHY: Mapping[Cause, Callable[[Suspension], str]] = {
+    "budget": _budget,
+    "storm": _storm,
+    "errors": lambda one: f"its evaluator failed {one.numbers['count']} times in a row",
+    "no_change": lambda one: (
+        f"its evaluator said the same no {one.numbers['count']} times about the same data"
+    ),
+    "expression_cost": lambda one: f"its expressions were slow {one.numbers['count']} times",
+}
