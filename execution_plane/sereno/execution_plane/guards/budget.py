@@ -29,11 +29,11 @@ class Line(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One limit in one of its periods: the account, and what an activation takes from it."""
+    """One limit in one of its periods: its account, and up to how much used there is room for one more activation."""
 
     limit: Limit
     account: Account
-    line: Line
+    room_until: Decimal
     starts: datetime
     ends: datetime
 
@@ -77,28 +77,35 @@ class Budgets:
 
     def entries(self, at: datetime) -> tuple[Entry, ...]:
         """The accounts of the periods around `at` (database clock), one a limit."""
-        return _entries(self, at.replace(second=0, microsecond=0))
+        return _page(self, at.replace(second=0, microsecond=0)).entries
 
     def lines(self, at: datetime) -> tuple[Line, ...]:
         """What one activation takes, and from which accounts."""
-        return tuple([entry.line for entry in self.entries(at)])
+        return _page(self, at.replace(second=0, microsecond=0)).lines
+
+
+class _Page(NamedTuple):
+    entries: tuple[Entry, ...]
+    lines: tuple[Line, ...]
 
 
 @lru_cache(maxsize=4096)
-def _entries(budgets: Budgets, minute: datetime) -> tuple[Entry, ...]:
-    found = []
+def _page(budgets: Budgets, minute: datetime) -> _Page:
+    """What is the same for every activation of a minute: no period begins within one."""
+    entries = []
     for limit in budgets.limits:
         starts, ends = bounds(limit.per, minute, budgets.zone)
         account = Account(budgets.tenant, limit.scope, limit.name, limit.measure, limit.per, starts)
-        found.append(Entry(limit, account, Line(account, limit.reserve), starts, ends))
-    return tuple(found)
+        entries.append(Entry(limit, account, limit.amount - limit.reserve, starts, ends))
+    lines = tuple(Line(entry.account, entry.limit.reserve) for entry in entries)
+    return _Page(tuple(entries), lines)
 
 
 def exceeded(budgets: Budgets, used: Mapping[Account, Decimal], at: datetime) -> Exceeded | None:
     """The first limit without room for one more activation; None when every one has."""
-    for limit, account, _, starts, ends in budgets.entries(at):
+    for limit, account, room_until, starts, ends in budgets.entries(at):
         taken = used.get(account, _NOTHING)
-        if taken + limit.reserve > limit.amount or taken >= limit.amount:
+        if taken > room_until or (not limit.reserve and taken >= limit.amount):
             return Exceeded(limit, taken, starts, ends)
     return None
 

@@ -10,7 +10,7 @@ from sereno.execution_plane.guards.verdict import Number, Verdict, objected, pas
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
     """Object with `self_origin`, `cycle` or `too_deep`; reads the genealogy that the platform wrote, nothing else."""
     envelope, ancestors = activation.envelope, state.ancestors
-    same_agent = sum([ancestor.agent == policy.agent for ancestor in ancestors])
+    same_agent = sum([ancestor.agent == policy.agent for ancestor in ancestors]) if ancestors else 0
     numbers: dict[str, Number] = {
         "hops": envelope.hops,
         "max_hops": policy.tenancy.max_chain,

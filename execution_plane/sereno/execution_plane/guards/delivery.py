@@ -16,7 +16,7 @@ from sereno.execution_plane.guards.verdict import Verdict, objected, passed
 
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
     """Object with `stopped`, `held` or `busy`; else `delivered`, under an id that follows from receipt and subscription."""
-    held = hold(state)
+    held = None if state.stop is None and state.suspension is None else hold(state)
     if held is not None:
         return held if held.guard == "delivery" else passed("delivery", {}, "outranked")
     if state.busy and policy.when_busy == "drop":

@@ -105,8 +105,8 @@ class Ledger:
         body: Body | None = None,
     ) -> Passage:
         """Send the event through the guards and remember what came of it."""
-        envelope = activation.envelope
-        memory = self.memories.get((subscription.tenant, subscription.name), NOTHING)
+        envelope, key = activation.envelope, (subscription.tenant, subscription.name)
+        memory = self.memories.get(key, NOTHING)
         recorded = envelope.recordedtime
         if memory.last_recorded is not None and memory.last_recorded > recorded:
             recorded = memory.last_recorded
@@ -119,11 +119,11 @@ class Ledger:
             storm.count_arrival(memory, activation, subscription, now),
             self._about(activation, subscription, now),
             self.budgets,
-            self.suspension_of(subscription, envelope.subject),
+            self.suspension_of(subscription, envelope.subject) if self.suspensions.get(key) else None,
             self.batches.get((subscription.tenant, subscription.name, activation.batch_key or "")),
             pause_of(memory.last_delivered, subscription, recorded=recorded, database=moment.database),
-            self.is_busy(subscription, activation.serial_key),
-            self.stop_of(subscription),
+            subscription.when_busy != "queue" and self.is_busy(subscription, activation.serial_key),
+            self.stop_of(subscription) if self.stops else None,
         )
         passage = run(Given(state, activation, subscription, now))
         self.apply(passage.changes)

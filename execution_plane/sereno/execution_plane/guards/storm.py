@@ -20,7 +20,7 @@ TURNS_WINDOW = timedelta(hours=1)
 
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
     """Object with `storm`: too many arrivals of the subscription, or about one subject, or two actors taking turns."""
-    held = hold(state)
+    held = None if state.stop is None and state.suspension is None else hold(state)
     if held is not None:
         return held
     if not counts(activation):

@@ -155,15 +155,15 @@ class World:
             batch=batch,
             numbers=said.named(decision.numbers, self.names),
         )
-        if decision.outcome != "dropped" and passage.changes:
+        if decision.outcome == "delivered":
+            if passage.subscription.max_occurrences is not None:
+                yield from self._exhaust(passage.subscription, at)
+        elif decision.outcome != "dropped" and passage.changes:
             self.backlog.note(passage, arrival)
             yield from self._follow(passage, at)
 
     def _follow(self, passage: Passage, at: datetime) -> Iterator[Output]:
-        """What a decision sets going: a suspension, a batch that comes due, the end of an exhausted subscription."""
-        if passage.decided.outcome == "delivered":
-            yield from self._exhaust(passage.subscription, at)
-            return
+        """What a decision sets going: a suspension, or a batch that comes due."""
         for change in passage.changes:
             if isinstance(change, Suspend):
                 yield self.suspended(change.suspension, at)
@@ -187,12 +187,11 @@ class World:
         return said.state(at, key[1], SUSPENDED, suspension.cause)
 
     def _exhaust(self, subscription: Subscription, at: datetime) -> Iterator[Output]:
-        if subscription.max_occurrences is None:
-            return
-        declared = self.subscriptions[subscription.tenant, subscription.name]
-        reached = self.ledger.memories[declared.key].deliveries >= subscription.max_occurrences
-        if reached and declared.life.state is State.ACTIVE:
-            yield from self.end(declared, "exhaust", "max_occurrences", at)
+        key, most = (subscription.tenant, subscription.name), subscription.max_occurrences
+        if most is not None and self.ledger.memories[key].deliveries >= most:
+            declared = self.subscriptions[key]
+            if declared.life.state is State.ACTIVE:
+                yield from self.end(declared, "exhaust", "max_occurrences", at)
 
     def flush(self, batch: UUID, at: datetime) -> Iterator[Output]:
         """Ask what becomes of a batch now."""
