@@ -93,6 +93,7 @@ class Ledger:
     suspensions: dict[SubscriptionKey, tuple[Suspension, ...]] = field(default_factory=dict)
     open_work: dict[c.WorkKey, int] = field(default_factory=dict)
     stops: frozenset[str] = frozenset()
+    _keys: dict[UUID, BatchKey] = field(default_factory=dict)
     _standings: dict[SubscriptionKey, tuple[Subscription, Standing]] = field(default_factory=dict)
 
     def decide(
@@ -173,9 +174,14 @@ class Ledger:
     def open_batch(self, identity: UUID) -> OpenBatch | None:
         """The batch under this id, if it is not a message yet."""
         sealed = self.sealed.get(identity)
-        if sealed is not None or identity not in self.items:
+        if sealed is not None or identity not in self._keys:
             return sealed
-        return next((batch for batch in self.batches.values() if batch.id == identity), None)
+        return self.batches.get(self._keys[identity])
+
+    def put(self, batch: OpenBatch) -> None:
+        """Make this the open batch of its key."""
+        self.batches[batch.of] = batch
+        self._keys[batch.id] = batch.of
 
     def batches_of(self, key: SubscriptionKey) -> list[OpenBatch]:
         """The batches of a subscription that are not messages yet, oldest first."""
@@ -259,11 +265,11 @@ def _batch(ledger: Ledger, change: c.Join | c.Seal | c.Close) -> None:
     elif batch.sealed:
         ledger.sealed[batch.id] = batch
     else:
-        ledger.batches[batch.of] = batch
+        ledger.put(batch)
         return
-    current = ledger.batches.get(batch.of)
-    if current is not None and current.id == batch.id:
-        del ledger.batches[batch.of]
+    key = ledger._keys.pop(batch.id, None)  # noqa: SLF001 - how the ledger evolves is part of it
+    if key is not None:
+        del ledger.batches[key]
 
 
 def _reserve(ledger: Ledger, change: c.Reserve) -> None:
