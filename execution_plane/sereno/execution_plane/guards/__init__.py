@@ -1,7 +1,7 @@
 """The guards: seven pure functions that decide whether one event may wake one agent, and say why.
 
 How state flows. A shell loads the rows that bear on a round of arrivals into a `Ledger`: subscription_state (`Memory`),
-subject_state (`SubjectMemory`), dedup (`Occurrence`), budget (amount by `Account`), open_batch (`OpenBatch`),
+subject_state (`SubjectMemory`), dedup (`Occurrence`), budget (amount by `Account`), open_batch (`OpenBatch`, by `put`),
 suspension (`Suspension`), evaluation_patience (`Patience`), the stops that stand, and how many messages are open for
 subscriptions that ask for it. `Ledger.decide` makes of them the `GuardState` of one activation and sends that through
 `order.run`: each guard is a function `decide(state, activation, policy, now) -> Verdict` that reads values and changes

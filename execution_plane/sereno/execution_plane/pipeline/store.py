@@ -30,8 +30,8 @@ def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
 
 
 def _json(value: object) -> str:
-    # The driver would take a list inside an array for one more dimension.
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z).decode()
+    # The driver would take a list inside an array for one more dimension; its UUIDs are of a kind of their own.
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str).decode()
 
 
 def storable(text: str) -> str:
