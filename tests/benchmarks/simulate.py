@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-EVENTS = 20_000
+EVENTS = 10_000
 LEAST = 8_000
 _START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 _APART = timedelta(milliseconds=2500)

@@ -65,12 +65,8 @@ def _reason(standing: Standing, now: datetime, *, sender_verified: bool) -> Reas
         return (
             "expired" if state is State.EXPIRED else "exhausted" if state is State.EXHAUSTED else "not_active"
         )
-    if _passed(standing.expires, now):
+    if standing.expires is not None and now >= standing.expires:
         return "expired"
-    if _passed(standing.valid_until, now):
+    if standing.valid_until is not None and now >= standing.valid_until:
         return "policy_expired"
     return "sender_unverified" if standing.verified_sender_only and not sender_verified else None
-
-
-def _passed(end: datetime | None, now: datetime) -> bool:
-    return end is not None and now >= end

@@ -38,11 +38,6 @@ class Activation(NamedTuple):
     serial_key: str | None = None
 
     @property
-    def is_verdict(self) -> bool:
-        """Whether it says that a condition was met, and so may wake without being judged again."""
-        return self.envelope.type == CONDITION_MET and self.envelope.trust == "platform"
-
-    @property
     def is_catch_up(self) -> bool:
         """Whether it is a signal of ours for an instant that was missed: it says nothing of a storm."""
         envelope = self.envelope
@@ -52,3 +47,8 @@ class Activation(NamedTuple):
             and envelope.time is not None
             and envelope.recordedtime - envelope.time > CATCH_UP
         )
+
+
+def is_verdict(envelope: Envelope) -> bool:
+    """Whether the event says that a condition was met, and so may wake without being judged again."""
+    return envelope.type == CONDITION_MET and envelope.trust == "platform"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sereno.envelope import dedup_key
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.types import CONDITION_MET
-from sereno.execution_plane.guards.activation import Activation
+from sereno.execution_plane.guards.activation import Activation, is_verdict
 from sereno.execution_plane.guards.judgement import Judged
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.subscription import Criterion, Subscription
@@ -34,7 +34,7 @@ class Evaluation(NamedTuple):
 
 def awaits(activation: Activation, policy: Subscription) -> bool:
     """Whether this event is a candidate that has to be judged first."""
-    return policy.condition is not None and not activation.is_verdict
+    return policy.condition is not None and not is_verdict(activation.envelope)
 
 
 def criterion_version(criterion: Criterion) -> str:

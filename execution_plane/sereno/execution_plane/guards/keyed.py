@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sereno.envelope.envelope import Envelope
-from sereno.execution_plane.guards.activation import Activation, Entry
+from sereno.execution_plane.guards.activation import Activation, Entry, is_verdict
 from sereno.execution_plane.guards.condition import candidate_of
 from sereno.execution_plane.guards.subscription import Subscription
 
@@ -18,10 +18,9 @@ def activation_of(
 
     A batch holds events of one serial key, so that its message stands in one queue.
     """
-    bare = Activation(envelope, attributes, entry)
     if subscription.batch_by is None and subscription.serial_by is None:
-        return bare
-    event = candidate_of(attributes) if bare.is_verdict else attributes
+        return Activation(envelope, attributes, entry)
+    event = candidate_of(attributes) if is_verdict(envelope) else attributes
     serial = None if subscription.serial_by is None else subscription.serial_by(event)
     by = None if subscription.batch_by is None else subscription.batch_by(event)
     batch = by if serial is None else serial if by is None or by == serial else f"{by}{_BETWEEN}{serial}"

@@ -10,7 +10,7 @@ from datetime import timedelta
 from sereno.execution_plane.guards.activation import Activation, Reading
 from sereno.execution_plane.guards.buckets import counted
 from sereno.execution_plane.guards.delivery import hold
-from sereno.execution_plane.guards.state import GuardState, Memory, SubjectMemory
+from sereno.execution_plane.guards.state import NOBODY, GuardState, Memory, SubjectMemory
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.verdict import NOT_CONFIGURED, Number, Verdict, objected, passed
 
@@ -25,11 +25,9 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
         return held
     if not counts(activation):
         return passed("storm", {"counted": False})
-    over = (
-        _subscription(state, policy)
-        or _subject(state, activation, policy)
-        or _turns(state, activation, policy)
-    )
+    over = _subscription(state, policy)
+    if over is None and state.subject is not NOBODY:
+        over = _subject(state, activation, policy) or _turns(state, activation, policy)
     if over is not None:
         return objected("storm", "suspended", "storm", over)
     if policy.storm is None or state.memory.arrivals is None:
@@ -85,7 +83,8 @@ def count_arrival(memory: Memory, activation: Activation, policy: Subscription, 
     """The memory of the subscription after one more arrival."""
     if policy.storm is None or not counts(activation):
         return memory
-    return memory._replace(arrivals=counted(memory.arrivals, now.recorded, policy.storm.window))
+    arrivals = counted(memory.arrivals, now.recorded, policy.storm.window)
+    return Memory(memory.last_recorded, memory.last_delivered, memory.deliveries, arrivals)
 
 
 def watches(activation: Activation, policy: Subscription) -> bool:
@@ -100,18 +99,14 @@ def count_about(
     memory: SubjectMemory, activation: Activation, policy: Subscription, now: Reading
 ) -> SubjectMemory:
     """The memory of the object after one more arrival about it."""
+    arrivals, turns, actor = memory.arrivals, memory.turns, activation.envelope.actor
     if policy.storm_per_object is not None:
-        window = policy.storm_per_object.window
-        memory = memory._replace(arrivals=counted(memory.arrivals, now.recorded, window))
-    if not _may_loop(activation):
-        return memory
-    actor = activation.envelope.actor
-    if actor == memory.actor:
-        return memory
-    turns = memory.turns
+        arrivals = counted(arrivals, now.recorded, policy.storm_per_object.window)
+    if actor == memory.actor or not _may_loop(activation):
+        return SubjectMemory(arrivals, memory.actor, memory.actor_before, turns)
     if actor == memory.actor_before:
         turns = counted(turns, now.recorded, TURNS_WINDOW)
-    return memory._replace(actor=actor, actor_before=memory.actor, turns=turns)
+    return SubjectMemory(arrivals, actor, memory.actor, turns)
 
 
 def _may_loop(activation: Activation) -> bool:

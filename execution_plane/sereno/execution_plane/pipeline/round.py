@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -65,27 +66,31 @@ def decide(arrivals: Iterable[Arrival], ledger: Ledger, setting: Setting) -> lis
 def _decide(arrival: Arrival, ledger: Ledger, setting: Setting) -> Decided:
     envelope, key = arrival.envelope, arrival.body_key
     body = None if key is None else ledger.live_body(key, envelope)
-    passages = [_passage(arrival, match, ledger, setting, body) for match in arrival.matches]
+    moment, ancestors = setting.moment(envelope.tenantid), setting.ancestors(arrival)
+    decide_one = partial(_passage, arrival, ledger, moment, ancestors=ancestors, body=body)
+    passages = [decide_one(match) for match in arrival.matches]
     if key is not None and body is None:
         ledger.remember_body(key, envelope, passages)
     return Decided(arrival, passages, None if body is None else body.receiptid)
 
 
-def _passage(arrival: Arrival, match: Match, ledger: Ledger, setting: Setting, body: Body | None) -> Passage:
+def _passage(
+    arrival: Arrival,
+    ledger: Ledger,
+    moment: Moment,
+    match: Match,
+    *,
+    ancestors: tuple[Ancestor, ...],
+    body: Body | None,
+) -> Passage:
     envelope, subscription = arrival.envelope, match.subscription
     if match.fault is not None:
-        return undecided(arrival, subscription, setting.database, FILTER_FAULT, match.fault)
+        return undecided(arrival, subscription, moment.database, FILTER_FAULT, match.fault)
     try:
         activation = activation_of(envelope, arrival.attributes, subscription)
     except FilterFault as fault:
-        return undecided(arrival, subscription, setting.database, KEY_FAULT, str(fault))
-    return ledger.decide(
-        activation,
-        subscription,
-        setting.moment(envelope.tenantid),
-        ancestors=setting.ancestors(arrival),
-        body=body,
-    )
+        return undecided(arrival, subscription, moment.database, KEY_FAULT, str(fault))
+    return ledger.decide(activation, subscription, moment, ancestors=ancestors, body=body)
 
 
 def undecided(

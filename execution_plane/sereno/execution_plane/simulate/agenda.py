@@ -3,6 +3,7 @@
 import heapq
 from datetime import datetime
 from typing import Literal, NamedTuple
+from uuid import UUID
 
 Key = tuple[str, str]
 # In this order at the same moment: what was collected leaves before what is new arrives.
@@ -15,7 +16,7 @@ class Due(NamedTuple):
     at: datetime
     kind: Kind
     key: Key
-    what: str = ""
+    what: UUID | None = None
 
 
 class Agenda:

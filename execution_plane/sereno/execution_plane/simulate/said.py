@@ -94,5 +94,5 @@ def named(numbers: Numbers, names: Mapping[UUID, str]) -> Mapping[str, Any]:
     for name in ("message", "batch"):
         value = numbers.get(name)
         if isinstance(value, UUID):
-            return {**numbers, name: names.get(value, str(value))}
+            return {**numbers, name: names[value] if value in names else str(value)}
     return numbers

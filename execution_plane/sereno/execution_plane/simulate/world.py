@@ -62,8 +62,8 @@ class World:
             match found.kind:
                 case "1-expiry":
                     yield from self._expire(found)
-                case "2-flush":
-                    yield from self.flush(UUID(found.what), found.at)
+                case "2-flush" if found.what is not None:
+                    yield from self.flush(found.what, found.at)
                 case "3-slot":
                     yield from self._slot(found)
 
@@ -177,7 +177,7 @@ class World:
             key = batch.tenant, batch.subscription
             memory = self.ledger.memories.get(key, NOTHING)
             when = due(batch, self.subscriptions[key].compiled, memory)
-            self.agenda.add(Due(max(when, at), "2-flush", key, str(batch.id)))
+            self.agenda.add(Due(max(when, at), "2-flush", key, batch.id))
 
     def suspended(self, suspension: Suspension, at: datetime) -> Output:
         """What suspends a subscription as a whole keeps its messages from being claimed; holders may finish."""
@@ -217,7 +217,7 @@ class World:
                     if isinstance(change, Suspend):
                         yield self.suspended(change.suspension, at)
             case Later(moment) if moment is not None:
-                self.agenda.add(Due(moment, "2-flush", key, str(batch)))
+                self.agenda.add(Due(moment, "2-flush", key, batch))
 
     def _dropped(
         self, batch: OpenBatch, items: list[BatchItem], reason: str, at: datetime
@@ -272,7 +272,7 @@ class World:
                 self.ledger.bury(message.id)
             if wake:
                 for batch in self.ledger.batches_of(key):
-                    self.agenda.add(Due(at, "2-flush", key, str(batch.id)))
+                    self.agenda.add(Due(at, "2-flush", key, batch.id))
 
     def _batch_name(self, identity: UUID) -> str:
         known = self.names.get(identity)
