@@ -22,7 +22,7 @@ _DOCUMENTS = """
 apiVersion: sereno/v1
 kind: Tenant
 metadata: {name: acme}
-spec: {zone: Europe/Madrid, budget: {activations: 1000000/day, cost: {limit: 100000 EUR/month}}, reserve: 0.01 EUR}
+spec: {zone: Europe/Madrid, budget: {activations: 10000000/month}}
 ---
 apiVersion: sereno/v1
 kind: Agent
@@ -36,7 +36,7 @@ spec:
 _LIMITS = """
       cooldown: {every: 2s, then: batch}
       quiet_hours: {zone: Europe/Madrid, from: "04:00", to: "04:30"}
-      budget: {activations: 1000000/day, cost: {limit: 50000 EUR/day, reserve: 0.01 EUR}}
+      budget: {cost: {limit: 50000 EUR/day, reserve: 0.01 EUR}}
       storm: {threshold: 100/min}
       max_occurrences: 100000000
       reentry: 1

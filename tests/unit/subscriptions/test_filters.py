@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from sereno.subscriptions.expression import MAX_NODES, compile_expression, event_of
 from sereno.subscriptions.filters import Attributes, FilterFault, compile_filters
@@ -47,7 +48,6 @@ def cel_holds(source: str, **data: Any) -> bool:
         ({"prefix": {"type": "com.zendesk."}}, True),
         ({"prefix": {"type": "org."}}, False),
         ({"suffix": {"type": ".opened"}}, True),
-        ({"suffix": {"data": "x"}}, False),
         ({"not": {"suffix": {"type": ".opened"}}}, False),
         ({"not": {"exact": {"subject": "x"}}}, True),
         ({"all": [{"prefix": {"type": "com."}}, {"suffix": {"type": ".opened"}}]}, True),
@@ -60,6 +60,21 @@ def cel_holds(source: str, **data: Any) -> bool:
 )
 def test_dialects(one: dict[str, Any], expected: bool) -> None:
     assert holds(one) is expected
+
+
+@pytest.mark.parametrize("dialect", ["exact", "prefix", "suffix"])
+@pytest.mark.parametrize("argument", [{}, {"": "x"}, {"type": ""}, {"data": "x"}, {"type": 1}])
+def test_an_attribute_filter_names_attributes_and_texts(dialect: str, argument: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Filter.model_validate({dialect: argument})
+
+
+@pytest.mark.parametrize(
+    "one", [{"all": []}, {"any": []}, {"sql": "type = 'x'"}, {}, {"exact": {"type": "x"}, "cel": "true"}]
+)
+def test_a_filter_is_one_dialect_that_is_known_and_not_empty(one: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Filter.model_validate(one)
 
 
 def test_all_filters_must_hold_and_none_hold_always() -> None:

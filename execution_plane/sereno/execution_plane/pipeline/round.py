@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -22,15 +21,15 @@ from sereno.subscriptions.report import Activity, ActivityReport
 
 FILTER_FAULT = "filter_fault"
 KEY_FAULT = "key_fault"
+NO_CAUSES: Mapping[tuple[str, str], tuple[Ancestor, ...]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """What a round is decided upon besides the ledger: the database clock, each tenant's policy, the causes."""
 
     database: datetime
     policy_valid_until: Mapping[str, datetime]
-    causes: Mapping[tuple[str, str], tuple[Ancestor, ...]] = field(default_factory=dict)
+    causes: Mapping[tuple[str, str], tuple[Ancestor, ...]] = NO_CAUSES
 
     def moment(self, tenant: str) -> Moment:
         """What the guards are told of the round for one tenant."""

@@ -49,6 +49,7 @@ class World:
     terms: dict[tuple[str, str, int], Terms] = field(default_factory=dict)
     causes: dict[Key, tuple[Ancestor, ...]] = field(default_factory=dict)
     batches: int = 0
+    some_ask_whether_busy: bool = False
 
     def __post_init__(self) -> None:
         for tenant in {tenant for tenant, _ in self.subscriptions}:
@@ -114,7 +115,8 @@ class World:
     def arrive(self, arrival: Arrival, at: datetime) -> Iterator[Output]:
         """An event comes: what every subscription that it concerns makes of it, by name."""
         setting = Setting(at, {}, self.causes)
-        self._reap(arrival, at)
+        if self.some_ask_whether_busy:
+            self._reap(arrival, at)
         for decided in decide([arrival], self.ledger, setting):
             if not self.show_unmatched:
                 for passage in decided.passages:
@@ -285,6 +287,7 @@ class World:
         """Let the matcher see the tenant's subscriptions as they stand now."""
         own = [d for (home, _), d in self.subscriptions.items() if home == tenant and not d.is_deleted]
         self.index.replace(tenant, [declared.compiled for declared in own])
+        self.some_ask_whether_busy |= any(declared.compiled.when_busy != "queue" for declared in own)
 
 
 _LIVING = frozenset({State.ACTIVE, State.PAUSED})
