@@ -143,6 +143,47 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
         ({"source": {"time": {"at": "2027-01-01T09:00:00"}}}, "spec.source.time.at", "expected a zone"),
         ({"source": {"time": {"at": "2027-01-01"}}}, "spec.source.time.at", "expected a zone"),
         ({"source": {"time": {"at": "tomorrow"}}}, "spec.source.time.at", "expected an instant"),
+        (
+            {"source": {"time": {"rrule": "FREQ=DALY", "dtstart": "2026-12-01T09:00", "zone": "UTC"}}},
+            "spec.source.time.rrule",
+            "FREQ=DALY: expected one of",
+        ),
+        (
+            {"source": {"time": {"rrule": "FREQ=DAILY", "dtstart": "2026-13-01T09:00", "zone": "UTC"}}},
+            "spec.source.time.dtstart",
+            "month must be in 1..12",
+        ),
+        (
+            {"source": {"time": {"rrule": "FREQ=DAILY", "dtstart": "2026-12-01T09:00"}}},
+            "spec.source.time.zone",
+            "required beside rrule",
+        ),
+        ({"source": {"time": {"cron": "0 9 * * *"}}}, "spec.source.time.zone", "required beside cron"),
+        (
+            {"source": {"time": {"cron": "0 9 * * *", "zone": "localtime"}}},
+            "spec.source.time.zone",
+            "expected an IANA time zone",
+        ),
+        (
+            {"source": {"time": {"cron": "61 9 * * *", "zone": "UTC"}}},
+            "spec.source.time.cron",
+            "Bad minute",
+        ),
+        (
+            {"source": {"time": {"cron": "0 9 * * *", "zone": "UTC", "gap": "skip"}}},
+            "spec.source.time.gap",
+            "not allowed beside cron",
+        ),
+        (
+            {"source": {"time": {"cron": "0 9 * * *", "zone": "UTC", "exdates": ["tomorrow"]}}},
+            "spec.source.time.exdates[0]",
+            "expected a time such as",
+        ),
+        (
+            {"source": {"time": {"ics": "BEGIN:VCALENDAR\nEND:VCALENDAR"}}},
+            "spec.source.time.ics",
+            "expected one series, not 0",
+        ),
         ({"source": {"time": {"every": "10s"}}}, "spec.source.time.every", "expected at least 1m"),
         ({"source": {"time": {"every": 600}}}, "spec.source.time.every", "expected a duration with its unit"),
         ({"source": {"time": {"every": "-1h"}}}, "spec.source.time.every", "longer than zero"),
