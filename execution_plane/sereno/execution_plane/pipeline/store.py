@@ -23,7 +23,9 @@ from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
 from sereno.execution_plane.pipeline.round import Decided, cause_ids
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.telemetry import histogram
 
+_due_to_decided = histogram("sereno.schedule.delivery")
 _SQL = queries.load("sereno.execution_plane.pipeline", "store.sql")
 
 Row = tuple[Any, ...]
@@ -224,7 +226,8 @@ async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -
         if p.envelope.origin.startswith("time/")
     ]
     if rows:
-        await conn.execute(_SQL["write_due_instants"], *_columns(rows, 4))
+        for row in await conn.fetch(_SQL["write_due_instants"], *_columns(rows, 4)):
+            _due_to_decided.record(row["seconds"], {"outcome": row["outcome"]})
 
 
 async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
