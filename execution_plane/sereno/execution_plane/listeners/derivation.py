@@ -40,17 +40,23 @@ async def derive(connection: AnyConnection, tenant: str, now: datetime) -> None:
 
     What was due by a rule that is not there any more, and not written down, is written down as left out.
     """
+    new = await follow(connection, tenant, now)
+    await put(connection, await with_history(connection, tenant, new))
+
+
+async def follow(connection: AnyConnection, tenant: str, now: datetime) -> list[Derived]:
+    """Let the schedules that there are follow their declarations; those that are declared and missing."""
     await connection.execute(SQL["lock_catalog"], tenant)
     await _finish_gone(connection, tenant, now)
     found = await _declared(connection, "changed", tenant)
     if not found:
-        return
+        return []
     rows = await connection.fetch(SQL["known"], tenant, [UUID(one.schedule.id) for one in found])
     before = {str(row["schedule"]): _Before.of(row) for row in rows}
-    new = [one for one in found if one.schedule.id not in before]
     again = [_again(before[one.schedule.id], one, now) for one in found if one.schedule.id in before]
     await skip(connection, [told for _, runs in again for told in runs])
-    await put(connection, [*await with_history(connection, tenant, new), *(one for one, _ in again)])
+    await put(connection, [one for one, _ in again])
+    return [one for one in found if one.schedule.id not in before]
 
 
 async def _finish_gone(connection: AnyConnection, tenant: str, now: datetime) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import asyncpg
 
-from sereno.execution_plane.listeners.derivation import Derived, declared, put, with_history
+from sereno.execution_plane.listeners.derivation import Derived, declared, follow, put, with_history
 from sereno.execution_plane.listeners.schedules import SQL, hash_of, manifests, written_rule
 from sereno.mailbox.connection import AnyConnection, AnyPool
 
@@ -31,7 +31,8 @@ async def rebuild(pool: AnyPool) -> list[Difference]:
 
 
 async def _rebuild(connection: AnyConnection, tenant: str) -> list[Difference]:
-    await connection.execute(SQL["lock_catalog"], tenant)
+    # What was declared just now and no listener has seen is no difference.
+    await follow(connection, tenant, await connection.fetchval(SQL["clock"]))
     rows = {str(row["schedule"]): row for row in await connection.fetch(SQL["of_tenant"], tenant)}
     known = {key: row["counted_from"] for key, row in rows.items()}
     derived = await with_history(connection, tenant, await declared(connection, tenant), known)

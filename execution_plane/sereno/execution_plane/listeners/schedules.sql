@@ -1,6 +1,9 @@
 -- name: manifests
 SELECT tenant_id, epoch, version FROM execution.manifest;
 
+-- name: clock
+SELECT clock_timestamp();
+
 -- name: lock_catalog
 SELECT pg_advisory_xact_lock(hashtextextended('sereno.manifest/' || $1, 0));
 
