@@ -337,3 +337,19 @@ def test_any_spec_is_read_or_refused_with_paths_and_lines(spec: dict[str, Any]) 
 @given(st.text() | st.binary())
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
     assert len(parse(text)) > 0
+
+
+@pytest.mark.req(50)
+@pytest.mark.parametrize(
+    "time",
+    [
+        {"at": "2026-12-01T09:00:00"},
+        {"rrule": "FREQ=YEARLY;COUNT=1", "dtstart": "2026-12-01T09:00:00"},
+        {"cron": "0 9 1 12 *"},
+    ],
+    ids=lambda time: next(iter(time)),
+)
+def test_b4_a_time_without_a_zone_is_refused(time: dict[str, str]) -> None:
+    ((path, message),) = refused(declared(source={"time": time})).items()
+    assert path.startswith("documents[0].spec.source.time.")
+    assert "zone" in path + message

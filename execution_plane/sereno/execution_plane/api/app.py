@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
 
-from sereno.execution_plane.api import manifest_route, webhook_route
+from sereno.execution_plane.api import manifest_route, preview_route, webhook_route
 from sereno.execution_plane.api.body_limit import BodyLimit
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.explain import http as explain_http
@@ -69,7 +69,8 @@ def create_app(parts: Parts) -> FastAPI:
         knows_agent=_knows_agent_of(parts.catalog),
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
-    for router in (mailbox, explain, manifest_route.router(parts.catalog, callers.member)):
+    previews = preview_route.router(callers.member)
+    for router in (mailbox, explain, previews, manifest_route.router(parts.catalog, callers.member)):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])

@@ -8,8 +8,8 @@ from heapq import merge
 
 from sereno.subscriptions.recurrence.calendar_series import by_uid, read_series, refuse_other_type
 from sereno.subscriptions.recurrence.calendar_text import parse_calendar
-from sereno.subscriptions.recurrence.cron import check_cron, cron_instants
-from sereno.subscriptions.recurrence.local_time import DEFAULT, Placed, Policy, anchor, place
+from sereno.subscriptions.recurrence.cron import check_cron, cron_instants, cron_shaped
+from sereno.subscriptions.recurrence.local_time import DEFAULT, Placed, Policy, Shaped, anchor, place
 from sereno.subscriptions.recurrence.refusal import Refused
 from sereno.subscriptions.recurrence.rule_instants import Start
 from sereno.subscriptions.recurrence.series import BEGINNING, Excluded, Series, Written, occurrences
@@ -20,10 +20,15 @@ _FIRST_LOOK = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Recurring:
-    """`since(moment)` gives the ascending instants (UTC) not before a moment; nothing lies before `beginning`."""
+    """`since(moment)` gives the ascending instants (UTC) not before a moment; nothing lies before `beginning`.
+
+    `zone` is whose clock the schedule follows, and `shaped` tells which of its instants a change of it shaped.
+    """
 
     since: Callable[[datetime], Iterator[datetime]]
     beginning: datetime
+    zone: tzinfo
+    shaped: Callable[[Iterator[datetime]], Iterator[tuple[datetime, Shaped | None]]]
 
     def last_before(self, before: datetime) -> datetime | None:
         """The last instant strictly earlier than a moment, found by looking back further and further."""
@@ -46,8 +51,17 @@ def of_series(series: Series) -> Recurring:
     if series.start.floating:
         raise Refused("bad_input", "zone: expected one, because the times of this schedule name none")
     return Recurring(
-        lambda moment: (each.instant for each in occurrences(series, moment)), _beginning(series)
+        lambda moment: (each.instant for each in occurrences(series, moment)),
+        _beginning(series),
+        series.start.zone,
+        lambda instants: _shaped(series, instants),
     )
+
+
+def _shaped(series: Series, instants: Iterator[datetime]) -> Iterator[tuple[datetime, Shaped | None]]:
+    for instant in instants:
+        found = next(occurrences(series, instant), None)
+        yield instant, found.shaped if found is not None and found.instant == instant else None
 
 
 def _beginning(series: Series) -> datetime:
@@ -85,13 +99,23 @@ def of_cron(
     """The instants of a cron line, with times added and left out; those before 1970 are of no concern."""
     check_cron(line)
     if not added and not left_out:
-        return Recurring(lambda moment: cron_instants(line, zone, moment), _CRON_BEGINS)
+        return Recurring(
+            lambda moment: cron_instants(line, zone, moment),
+            _CRON_BEGINS,
+            zone,
+            lambda instants: cron_shaped(line, zone, instants),
+        )
     start = Start(_CRON_BEGINS.replace(tzinfo=None), zone)
     for time in added:
         refuse_other_type(time, start)
     excluded = Excluded(Series(start, left_out=tuple(left_out)), BEGINNING, Steps())
     more = sorted({p.instant for t in added for p in place(t.local, t.zone or zone, DEFAULT)})
-    return Recurring(lambda moment: _changed(line, zone, moment, more, excluded), _CRON_BEGINS)
+    return Recurring(
+        lambda moment: _changed(line, zone, moment, more, excluded),
+        _CRON_BEGINS,
+        zone,
+        lambda instants: cron_shaped(line, zone, instants, frozenset(more)),
+    )
 
 
 _CRON_BEGINS = datetime(1970, 1, 1, tzinfo=UTC)
