@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes torture-schedules bench-expansion bench-schedules lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -33,6 +33,8 @@ help:
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
+	@echo 'make bench-schedules   due schedules: cost of each among few and many, lateness under load'
+	@echo 'make torture-schedules  kill -9 two schedulers at random while the clock jumps'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make lock              resolve the dependencies again'
 
@@ -81,6 +83,12 @@ torture-outbox: $(VENV)/dev.stamp
 
 torture-clock-changes: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.clock_changes
+
+torture-schedules: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.schedules
+
+bench-schedules: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.schedules
 
 bench-expansion: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.expansion
