@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sereno.deploy.backoff import Restarts
 from sereno.deploy.faults import StartError
+from sereno.deploy.forked_process import ForkedProcess
 from sereno.deploy.stop_request import StopRequest
 
 _POLL_SECONDS = 0.1
@@ -16,7 +17,7 @@ class Supervised(Protocol):
     """A process that can be started and stopped."""
 
     name: str
-    process: subprocess.Popen[bytes] | None
+    process: subprocess.Popen[bytes] | ForkedProcess | None
 
     def start(self) -> None:
         """Start it. Raises `StartError`."""

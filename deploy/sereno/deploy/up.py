@@ -76,12 +76,12 @@ def installation(
             say(f"ended {len(ended)} processes that an earlier start left behind")
         addresses = _addresses(options)
         _run(servers.check_given(options))
-        identities = Identities(folder.secrets)
         children = _children(folder, addresses)
         stack.callback(_stop_all, children)
         for child in children:
             # Loading its code is most of a process' start, and needs no engine.
-            child.start(held=True)
+            child.start_held()
+        identities = Identities(folder.secrets)
         engines = stack.enter_context(servers.running(folder, identities, options, programs))
         _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
         configuration.write(folder, identities, engines, addresses, options)

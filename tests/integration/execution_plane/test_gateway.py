@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import from_people
-from sereno.execution_plane import processes
+from sereno.execution_plane import gateway_process
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import http_server
 from sereno.mailbox.engine.bus import INGRESS
@@ -91,7 +91,7 @@ async def gateway(
     listening = http_server.bind("127.0.0.1", 0)
     monkeypatch.setattr(http_server, "bind", lambda _host, _port: listening)
     stop = asyncio.Event()
-    process = asyncio.create_task(processes.run_gateway(settings("gateway"), stop))
+    process = asyncio.create_task(gateway_process.run(settings("gateway"), stop))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
 
@@ -283,7 +283,7 @@ async def test_a_port_in_use_is_named(settings: Callable[[str], Settings]) -> No
         port = taken.getsockname()[1]
         there = settings("gateway").model_copy(update={"execution_port": port})
         with pytest.raises(CommandError, match=f"127.0.0.1:{port}"):
-            await processes.run_gateway(there, asyncio.Event())
+            await gateway_process.run(there, asyncio.Event())
 
 
 async def test_1000_webhooks_over_32_connections_are_all_stored_in_few_messages(gateway: Gateway) -> None:

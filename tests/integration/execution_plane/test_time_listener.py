@@ -13,7 +13,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane.processes import run_listeners
+from sereno.execution_plane import listeners_process
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
@@ -169,7 +169,7 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     source = {"time": {"at": due.isoformat()}}
     await plane.declare(subscription("soon", source, updated_at=datetime.now(UTC)))
     stop = asyncio.Event()
-    process = asyncio.create_task(run_listeners(settings("listeners"), stop))
+    process = asyncio.create_task(listeners_process.run(settings("listeners"), stop))
 
     async def arrived() -> bool:
         return (await operator.jetstream().stream_info(INGRESS)).state.messages == 1

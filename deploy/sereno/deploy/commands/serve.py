@@ -4,9 +4,9 @@ import asyncio
 import gc
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,6 @@ import typer
 import uvloop
 from pydantic import ValidationError
 
-from sereno.deploy.child import GO
 from sereno.deploy.commands.flags import unreadable_configuration
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
@@ -24,6 +23,11 @@ from sereno.mailbox.engine.postgres import DatabaseUnreachableError
 from sereno.mailbox.engine.settings import Settings
 
 _UNREACHABLE = (DatabaseUnreachableError, BusUnreachableError)
+
+GO = b"go"
+"""What a held process waits for on its standard input."""
+
+_STANDARD_INPUT = 0
 
 Run = Callable[[Settings, asyncio.Event], Awaitable[None]]
 
@@ -35,6 +39,14 @@ class Process(StrEnum):
     GATEWAY = "gateway"
     LISTENERS = "listeners"
     PIPELINE = "pipeline"
+
+
+_ENTRIES = {
+    Process.CONTROL: "sereno.control_plane.process",
+    Process.GATEWAY: "sereno.execution_plane.gateway_process",
+    Process.LISTENERS: "sereno.execution_plane.listeners_process",
+    Process.PIPELINE: "sereno.execution_plane.pipeline_process",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +62,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Run one process of a plane in the foreground; SIGTERM ends it."""
         run = _load(process)
-        if held and sys.stdin.buffer.read() != GO:
+        if held and os.read(_STANDARD_INPUT, len(GO)) != GO:
             return
         settings = _settings(config)
         telemetry.setup(process.value, json_logs=settings.json_logs)
@@ -66,32 +78,15 @@ def register(app: typer.Typer) -> None:
 
 
 def _load(process: Process) -> Run:
-    """The coroutine of a process; what an import makes stays, so collecting meanwhile would be in vain."""
+    """The coroutine of a process, only its own code being loaded."""
+    # What an import makes stays, so collecting meanwhile would be in vain.
     gc.disable()
     try:
-        return _entry(process)
+        run: Run = import_module(_ENTRIES[process]).run
     finally:
         gc.freeze()
         gc.enable()
-
-
-def _entry(process: Process) -> Run:
-    """The coroutine of a process; only its own plane is imported."""
-    if process is Process.CONTROL:
-        from sereno.control_plane.process import run  # noqa: PLC0415
-
-        return run
-    from sereno.execution_plane.processes import (  # noqa: PLC0415
-        run_gateway,
-        run_listeners,
-        run_pipeline,
-    )
-
-    return {
-        Process.GATEWAY: run_gateway,
-        Process.LISTENERS: run_listeners,
-        Process.PIPELINE: run_pipeline,
-    }[process]
+    return run
 
 
 def _settings(config: Path | None) -> Settings:

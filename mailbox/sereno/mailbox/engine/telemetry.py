@@ -104,7 +104,7 @@ def tracer() -> trace.Tracer:
 
 def logger(name: str, **bound: object) -> Any:
     """A structured logger; ids go in as keywords: `tenant`, `receipt`, `subscription`, `message`, `token`."""
-    return structlog.stdlib.get_logger(name).bind(logger=name, **bound)
+    return structlog.stdlib.get_logger(name, **bound)
 
 
 def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) -> None:
@@ -118,6 +118,7 @@ def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) ->
 def _setup_logs(process: str, *, json_logs: bool, level: int) -> None:
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
