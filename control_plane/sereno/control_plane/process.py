@@ -74,10 +74,7 @@ async def _engines(
 
 
 async def _checks(engine: AsyncEngine, nats: Client) -> Mapping[str, str | None]:
-    return {
-        "postgres": await _postgres(engine),
-        "nats": None if nats.is_connected else "NATS is not connected",
-    }
+    return {"postgres": await _postgres(engine), **await bus.checks(nats, (bus.REPORTS, bus.MANIFESTS))}
 
 
 async def _postgres(engine: AsyncEngine) -> str | None:

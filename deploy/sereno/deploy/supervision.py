@@ -44,13 +44,13 @@ class Watch:
 
     def _notice(self, now: float) -> None:
         process = self._subject.process
-        if process is None or process.poll() is None:
+        code = None if process is None else process.poll()
+        if code is None:
             return
         self._restarts = self._restarts.after_crash(now)
         self._due = now + self._restarts.pause()
         self._say(
-            f"{self._subject.name} ended ({_how(process.returncode)}); "
-            f"starting it again in {self._restarts.pause():g} s"
+            f"{self._subject.name} ended ({_how(code)}); starting it again in {self._restarts.pause():g} s"
         )
 
     def _start(self, now: float) -> bool:

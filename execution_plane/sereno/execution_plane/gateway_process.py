@@ -16,7 +16,7 @@ from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import http_server
+from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.wake import Wake
@@ -33,7 +33,11 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             commit = GroupCommit(IngressPublisher(engines.nats))
             webhooks = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
-            app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: checks(engines)))
+            app = create_app(
+                Parts(
+                    mailbox, catalog, webhooks, bearers, lambda: checks(engines, bus.INGRESS, bus.MANIFESTS)
+                )
+            )
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))

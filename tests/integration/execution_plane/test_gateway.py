@@ -16,7 +16,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import from_people
 from sereno.execution_plane import gateway_process
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import http_server
+from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
 from tests.integration.execution_plane.declaring import ADMIN_TOKEN, TENANT, Declarer, admin_token, endpoint
@@ -276,6 +276,31 @@ async def test_a_stop_answers_what_was_accepted(gateway: Gateway) -> None:
     stored = {envelope.receiptid for envelope in await gateway.stored()}
     assert accepted
     assert {str(from_people(answer.json()["id"])[1]) for answer in accepted} <= stored
+
+
+async def test_a_deleted_stream_is_named_and_its_return_noticed(gateway: Gateway, eventually: Wait) -> None:
+    jetstream = gateway.nats.jetstream()
+    await jetstream.delete_stream(INGRESS)
+    answer = await gateway.http.get("/readyz")
+    assert answer.status_code == 503
+    checks = answer.json()["checks"]
+    assert [name for name, state in checks.items() if state != "ok"] == [INGRESS]
+    assert checks[INGRESS].startswith("the stream INGRESS does not exist")
+    refused = await gateway.send(BODY, signed(BODY))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+
+    await jetstream.delete_stream(bus.BUCKET_STREAM)
+    checks = (await gateway.http.get("/readyz")).json()["checks"]
+    assert checks[bus.MANIFESTS].startswith("the bucket sereno_manifests does not exist")
+
+    assert list(await bus.make_missing(jetstream)) == [INGRESS, bus.MANIFESTS]
+
+    async def ready() -> bool:
+        return (await gateway.http.get("/readyz")).status_code == 200
+
+    await eventually(ready)
+    assert (await gateway.send(BODY, signed(BODY))).status_code == 202
+    assert len(await gateway.stored()) == 1
 
 
 async def test_a_port_in_use_is_named(settings: Callable[[str], Settings]) -> None:

@@ -10,10 +10,10 @@ from nats.aio.client import Client
 
 from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
+from sereno.execution_plane import listeners_process
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane import listeners_process
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings

@@ -35,7 +35,10 @@ class _Awaited(Enum):
 _DETAILS = {
     HTTPStatus.BAD_REQUEST: ("bad_input", "this is no HTTP request"),
     HTTPStatus.REQUEST_TIMEOUT: ("too_slow", "the request took too long to arrive"),
-    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: ("too_large", "the request line and the headers are too long"),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: (
+        "too_large",
+        "the request line and the headers are too long",
+    ),
 }
 
 
@@ -117,9 +120,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._awaited is _Awaited.NOTHING:
             return
         self._timed = (self._requests, self._awaited)
-        seconds = (
-            self._limits.body_seconds if self._awaited is _Awaited.BODY else self._limits.header_seconds
-        )
+        seconds = self._limits.body_seconds if self._awaited is _Awaited.BODY else self._limits.header_seconds
         self._timer = self.loop.call_later(seconds, self._expire)
 
     def _stop_timer(self) -> None:
