@@ -12,6 +12,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
 from sereno.envelope.receipt import Receipt, receive
 from sereno.envelope.rejection import Rejected
+from sereno.execution_plane.gateway import storable
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.headers import Headers
 from sereno.execution_plane.gateway.occurrence import Occurrence, Unsupported, read
@@ -97,6 +98,10 @@ class Admission:
         encoded = tuple(dumps(envelope) for envelope in envelopes)
         if any(len(item) > LARGEST_ENVELOPE for item in encoded):
             return Refused(413, "too_large", f"an event must be at most {LARGEST_ENVELOPE} bytes", "body")
+        for envelope, item in zip(envelopes, encoded, strict=True):
+            unstorable = storable.refusal(envelope.id, item)
+            if unstorable is not None:
+                return Refused(400, unstorable.code, unstorable.message, unstorable.field)
         return Admitted(envelopes, encoded)
 
     def _envelope(self, endpoint: Endpoint, arrival: Arrival, occurrence: Occurrence) -> Envelope:

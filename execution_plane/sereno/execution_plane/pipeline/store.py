@@ -227,14 +227,14 @@ async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -
         await conn.execute(_SQL["write_due_instants"], *_columns(rows, 4))
 
 
-async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
-    """Keep the bytes of what cannot be decided, once."""
-    await conn.execute(
-        _SQL["write_quarantine"],
-        unreadable.tenant,
-        sha256(unreadable.content).hexdigest(),
-        unreadable.receiptid,
-        unreadable.content,
-        storable(unreadable.error),
-        unreadable.sequence,
-    )
+async def write_quarantine(conn: AnyConnection, unreadable: Sequence[Unreadable]) -> list[Unreadable]:
+    """Keep the bytes of what cannot be decided, each once; those that were not kept before."""
+    by_key = {(item.tenant, sha256(item.content).hexdigest()): item for item in unreadable}
+    if not by_key:
+        return []
+    rows = [
+        (*key, item.receiptid, item.content, storable(item.error), item.sequence)
+        for key, item in sorted(by_key.items(), key=lambda entry: entry[0])
+    ]
+    fresh = await conn.fetch(_SQL["write_quarantine"], *_columns(rows, 6))
+    return [by_key[row["tenant_id"], row["sha256"]] for row in fresh]

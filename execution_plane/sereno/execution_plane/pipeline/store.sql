@@ -110,5 +110,6 @@ where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and d.outcome is n
 
 -- name: write_quarantine
 insert into execution.quarantine (tenant_id, sha256, receiptid, payload, error, stream_sequence)
-values ($1, $2, $3, $4, $5, $6)
+select * from unnest($1::text[], $2::text[], $3::uuid[], $4::bytea[], $5::text[], $6::bigint[])
 on conflict (tenant_id, sha256) do nothing
+returning tenant_id, sha256
