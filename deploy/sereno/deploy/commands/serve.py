@@ -1,6 +1,7 @@
 """`sereno serve`: one process of one plane, alone."""
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -19,11 +20,14 @@ from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine import telemetry
 from sereno.mailbox.engine.bus import BusUnreachableError
+from sereno.mailbox.engine.known_settings import UnknownSettingError
 from sereno.mailbox.engine.postgres import DatabaseUnreachableError
 from sereno.mailbox.engine.settings import Settings
 
 _UNREACHABLE = (DatabaseUnreachableError, BusUnreachableError)
 
+AWAY_SECONDS = 10.0
+_PAUSE_SECONDS = 0.5
 GO = b"go"
 """What a held process waits for on its standard input."""
 
@@ -66,15 +70,7 @@ def register(app: typer.Typer) -> None:
             return
         settings = _settings(config)
         telemetry.setup(process.value, json_logs=settings.json_logs)
-        try:
-            uvloop.run(_until_told(run, settings))
-        except _UNREACHABLE as fault:
-            raise StartError(str(fault), Exit.UNREACHABLE) from fault
-        except BaseExceptionGroup as group:
-            away = group.subgroup(_UNREACHABLE)
-            if away is None:
-                raise
-            raise StartError(_first(away), Exit.UNREACHABLE) from group
+        uvloop.run(_until_told(run, settings))
 
 
 def _load(process: Process) -> Run:
@@ -98,6 +94,8 @@ def _settings(config: Path | None) -> Settings:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
         raise StartError(f"setting {name}: {fault['msg']}", Exit.BAD_INPUT) from error
+    except UnknownSettingError as fault:
+        raise StartError(str(fault), Exit.BAD_INPUT) from fault
     except (OSError, ValueError) as fault:
         raise unreadable_configuration(fault) from fault
 
@@ -107,10 +105,31 @@ async def _until_told(run: Run, settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await run(settings, stop)
+    await patiently(run, settings, stop)
 
 
-def _first(fault: BaseException) -> str:
-    while isinstance(fault, BaseExceptionGroup):
-        fault = fault.exceptions[0]
-    return str(fault)
+async def patiently(run: Run, settings: Settings, stop: asyncio.Event) -> None:
+    """Run the process; while an engine is away at its start, try again for ten seconds. Raises `StartError`."""
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + AWAY_SECONDS
+    while not stop.is_set():
+        try:
+            return await run(settings, stop)
+        except (*_UNREACHABLE, BaseExceptionGroup) as fault:
+            away = _unreachable(fault)
+            if away is None:
+                raise
+            if loop.time() >= give_up:
+                raise StartError(f"{away}; gave up after {AWAY_SECONDS:g} s", Exit.UNREACHABLE) from fault
+            telemetry.logger("serve").warning("engine_away", error=str(away))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _PAUSE_SECONDS)
+    return None
+
+
+def _unreachable(fault: BaseException) -> BaseException | None:
+    """What says which engine is away, if that is all that `fault` says."""
+    if not isinstance(fault, BaseExceptionGroup):
+        return fault
+    others = fault.split(_UNREACHABLE)[1]
+    return _unreachable(fault.exceptions[0]) if others is None else None
