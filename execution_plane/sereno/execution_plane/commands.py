@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
@@ -11,7 +10,7 @@ from sereno.execution_plane.explain.table import show
 from sereno.execution_plane.preview.calendar_preview import calendar
 from sereno.execution_plane.preview.schedule_preview import schedule
 from sereno.execution_plane.simulate.command import simulate
-from sereno.mailbox.cli.client import Client
+from sereno.mailbox.cli.client import Client, segment
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.output import print_json, print_table
 
@@ -30,7 +29,9 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="rcp_… or msg_…")],
+    identifier: Annotated[
+        str, typer.Argument(metavar="ID", help="rcp_…, msg_…, run_…, NAME@INSTANT or an event's id.")
+    ],
     *,
     why_not: Annotated[bool, typer.Option("--why-not", help="also what it did not concern")] = False,
     subscription: Annotated[str | None, typer.Option(help="only this subscription")] = None,
@@ -43,7 +44,7 @@ def explain(
     """Say why an agent woke and why it did not, from what was stored when it was decided."""
     url, bearer = discover(execution_url=execution_url, token=token, data=data).execution()
     answer = Client(url, bearer).get(
-        f"/v1/explain/{quote(identifier, safe='')}",
+        f"/v1/explain/{segment(identifier, 'ID')}",
         why_not="true" if why_not else None,
         subscription=subscription,
         tenant=tenant,
