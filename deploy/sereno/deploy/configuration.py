@@ -1,5 +1,6 @@
 """The configuration file of each process: its own role, its own seed, its own keys, and nobody else's."""
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,15 @@ class Addresses:
 def path(folder: DataFolder, process: str) -> Path:
     """The configuration file of a process."""
     return folder.configuration / f"{process}.json"
+
+
+def read_all(folder: DataFolder) -> dict[str, dict[str, Any]]:
+    """What the processes were last configured with, by name; those whose file cannot be read are left out."""
+    found = {}
+    for name in PROCESSES:
+        with contextlib.suppress(OSError, ValueError):
+            found[name] = json.loads(path(folder, name).read_bytes())
+    return found
 
 
 def write(
