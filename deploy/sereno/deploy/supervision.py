@@ -17,7 +17,10 @@ class Supervised(Protocol):
     """A process that can be started and stopped."""
 
     name: str
-    process: subprocess.Popen[bytes] | ForkedProcess | None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | ForkedProcess | None:
+        """What runs, or ran last."""
 
     def start(self) -> None:
         """Start it. Raises `StartError`."""
