@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests import engines as running_engines
+from tests.databases import Databases
 from tests.engines import Engines, Servers
 
 
@@ -16,22 +17,21 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 
 @pytest.fixture(scope="session")
-def migrated_servers(servers: Servers) -> Iterator[Servers]:
-    """The servers with the template database of this session."""
-    running_engines.prepare_template(servers, running_engines.template_name())
-    yield servers
-    running_engines.drop_template(servers)
+def databases(servers: Servers) -> Iterator[Databases]:
+    """The copies of this worker's template."""
+    with running_engines.databases(servers) as copies:
+        yield copies
 
 
 @pytest.fixture
-def engines(migrated_servers: Servers) -> Iterator[Engines]:
+def engines(servers: Servers, databases: Databases) -> Iterator[Engines]:
     """A fresh database with all schemas, and empty streams, for one test."""
-    with running_engines.fresh(migrated_servers) as engines:
+    with running_engines.fresh(servers, databases) as engines:
         yield engines
 
 
 @pytest.fixture(scope="module")
-def module_engines(migrated_servers: Servers) -> Iterator[Engines]:
+def module_engines(servers: Servers, databases: Databases) -> Iterator[Engines]:
     """The same for the tests of one module; do not use `engines` beside it, since streams are emptied for each."""
-    with running_engines.fresh(migrated_servers) as engines:
+    with running_engines.fresh(servers, databases) as engines:
         yield engines
