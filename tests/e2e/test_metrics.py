@@ -3,12 +3,11 @@
 import re
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.e2e.running import DOCUMENTS, Running, endpoint_url, github_headers, pull_request, running, until
+from tests.e2e.running import DOCUMENTS, Running, endpoint_url, github_headers, pull_request, until
 
 # Counters that one wake moves, by the process that counts them.
 ONE_WAKE = {
@@ -35,19 +34,20 @@ def figures(sereno: Running, process: str) -> dict[str, float]:
     return found
 
 
-def counted(sereno: Running, process: str, wanted: Mapping[str, float]) -> bool:
-    return wanted.items() <= figures(sereno, process).items()
+def counted(sereno: Running, process: str, before: Mapping[str, float], wanted: Mapping[str, float]) -> bool:
+    now = figures(sereno, process)
+    return {name: now.get(name, 0) - before.get(name, 0) for name in wanted} == wanted
 
 
 @pytest.mark.timeout(180)
-def test_one_wake_is_counted_by_the_processes_through_which_it_goes(tmp_path: Path) -> None:
-    with running(tmp_path / "data") as sereno:
-        url = endpoint_url(sereno.apply(DOCUMENTS))
-        body = pull_request(1)
-        assert sereno.http.post(url, content=body, headers=github_headers(body, "1")).status_code == 202
-        sereno.command("work", "reviewer", "--max", "1", "--exec", "cat")
-        for process, wanted in ONE_WAKE.items():
-            until(partial(counted, sereno, process, wanted))
-        assert set(sereno.probes) == {"control", "gateway", "listeners", "pipeline"}
-        for address in sereno.probes.values():
-            assert httpx.get(f"{address}/readyz", trust_env=False).json()["status"] == "ready"
+def test_one_wake_is_counted_by_the_processes_through_which_it_goes(installation: Running) -> None:
+    url = endpoint_url(installation.apply(DOCUMENTS))
+    before = {process: figures(installation, process) for process in ONE_WAKE}
+    body = pull_request(1)
+    assert installation.http.post(url, content=body, headers=github_headers(body, "1")).status_code == 202
+    installation.command("work", "reviewer", "--max", "1", "--exec", "cat")
+    for process, wanted in ONE_WAKE.items():
+        until(partial(counted, installation, process, before[process], wanted))
+    assert set(installation.probes) == {"control", "gateway", "listeners", "pipeline"}
+    for address in installation.probes.values():
+        assert httpx.get(f"{address}/readyz", trust_env=False).json()["status"] == "ready"
