@@ -16,12 +16,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
         yield running
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 @pytest.mark.req(22, 26)
 def test_a_pipeline_that_dies_loses_and_doubles_nothing(running: Plant) -> None:
     assert pipeline.torture(running, ROUNDS) == []
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1200)
 def test_a_relay_that_dies_loses_and_doubles_nothing(running: Plant) -> None:
     assert outbox.torture(running, ROUNDS) == []

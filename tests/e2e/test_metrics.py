@@ -39,7 +39,7 @@ def counted(sereno: Running, process: str, before: Mapping[str, float], wanted: 
     return {name: now.get(name, 0) - before.get(name, 0) for name in wanted} == wanted
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_one_wake_is_counted_by_the_processes_through_which_it_goes(installation: Running) -> None:
     url = endpoint_url(installation.apply(DOCUMENTS))
     before = {process: figures(installation, process) for process in ONE_WAKE}

@@ -11,7 +11,7 @@ COUNT = 1000
 CONNECTIONS = 32
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 async def test_each_of_a_thousand_webhooks_becomes_one_message(installation: Running) -> None:
     url = endpoint_url(installation.apply(DOCUMENTS))
     before = installation.ready("reviewer")
