@@ -17,7 +17,7 @@ from sereno.deploy.up import installation
 from tests.e2e.running import SECRET, SECRET_VARIABLE, Running, until
 
 FAULT = "SERENO_FAULT"
-DEATH_SECONDS = 60.0
+DEATH_SECONDS = 180.0
 # A message that a killed pipeline had fetched comes again after the acknowledgement time of 60 s.
 REDELIVERY_SECONDS = 150.0
 CLAIM = 200
@@ -46,7 +46,7 @@ class Plant:
         assert code == -signal.SIGKILL, f"{name} ended with {code}, see {self.children[name].log_file}"
 
     def await_ready(self, url: str) -> None:
-        until(lambda: _ready(url), seconds=60)
+        until(lambda: _ready(url), seconds=180)
 
     def take(self, agent: str) -> Counter[str]:
         """Claim and acknowledge everything in the agent's mailbox: how often each event is in it, by the event's id."""

@@ -192,11 +192,11 @@ async def test_publishes_what_is_applied_until_stopped(
     stop = asyncio.Event()
     running = asyncio.create_task(publisher.run(stop))
     applied = await applying(ALL)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await version(operator) < applied.manifests["default"]:  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     stop.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await running
 
 

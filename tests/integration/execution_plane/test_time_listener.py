@@ -182,4 +182,4 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     message = await operator.jetstream().get_msg(INGRESS, 1)
     (signal,) = loads_batch(message.data or b"")
     assert signal.time == due
-    assert timedelta() <= signal.recordedtime - due < timedelta(seconds=5)
+    assert timedelta() <= signal.recordedtime - due < MINUTE

@@ -294,7 +294,7 @@ async def test_a_worker_is_hinted_at_once_and_claims_what_was_delivered(plane: P
     await plane.gateway.flush()
     await plane.publish(*(received(number) for number in range(5)))
     await consume(plane)
-    await hints.next_msg(timeout=5)
+    await hints.next_msg(timeout=60)
     assert hints.pending_msgs == 0
     claimed = await Mailbox(plane.pool).claim(TENANT, "support-triage", max=10, incarnation="w1")
     assert {message.envelopes[0]["id"] for message in claimed} == {f"e-{number}" for number in range(5)}
