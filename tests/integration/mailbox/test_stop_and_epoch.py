@@ -12,7 +12,7 @@ from sereno.mailbox.dead_letter import Filter
 from sereno.mailbox.lease_items import ReleaseItem, RenewItem, Status
 from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.reaper import Reaper
-from sereno.mailbox.rebuild import rebuild
+from sereno.mailbox.rebuild import compare
 from sereno.mailbox.verbs import Mailbox
 from tests.mailbox_messages import message
 from tests.mailbox_moves import ack, claim, claim_one, lapse, put
@@ -48,7 +48,7 @@ async def test_a_stop_keeps_messages_tells_holders_and_records_what_they_finish(
     # A look from the beginning finds them all, whatever this process claimed before.
     again = await claim(Mailbox(pool))
     assert [one.attempts for one in again] == [1, 1]
-    assert await rebuild(pool) == []
+    assert await compare(pool) == []
 
 
 @pytest.mark.parametrize("scope", ["acme", "acme/agent/triage", "acme/subscription/refund-watch"])
