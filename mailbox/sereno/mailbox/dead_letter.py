@@ -64,7 +64,7 @@ async def redrive(
 async def end(
     pool: AnyPool, tenant: str, which: Filter, *, reason: str, principal: str, preview: bool
 ) -> int:
-    """End what nobody holds, page by page: how many."""
+    """End open messages, page by page: how many. A live holder is told at the next renewal, and then it is dead."""
     _expect_reason(reason)
     if preview:
         count: int = await pool.fetchval(_SQL["count_open"], tenant, *which.columns)

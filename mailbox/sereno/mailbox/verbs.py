@@ -205,7 +205,7 @@ class Mailbox:
         principal: str,
         preview: bool = False,
     ) -> int:
-        """End what nobody holds, dead with this reason; with `preview` only says how many."""
+        """End open messages, dead with this reason, what is held at the next renewal; with `preview` only says how many."""
         return await dead_letter.end(
             self.pool, tenant, which, reason=reason, principal=principal, preview=preview
         )

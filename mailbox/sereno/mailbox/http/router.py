@@ -141,7 +141,7 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
         )
         return shapes.Count(count=count)
 
-    @routes.post("/mailboxes/{agent}/dead-letter", tags=["mailbox"], summary="End what nobody holds")
+    @routes.post("/mailboxes/{agent}/dead-letter", tags=["mailbox"], summary="End open messages")
     async def dead_letter(
         agent: str,
         body: shapes.OperationBody,
