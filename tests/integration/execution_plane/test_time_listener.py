@@ -65,7 +65,7 @@ def once(**more: Any) -> Any:
     return subscription("once", {"time": {"at": "2026-11-30T10:00:00Z"}}, updated_at=START - HOUR, **more)
 
 
-async def test_any_number_of_listeners_make_one_signal_of_one_instant(plane: Plane) -> None:
+async def test_q51_any_number_of_listeners_make_one_signal_of_one_instant(plane: Plane) -> None:
     await plane.declare(once())
     listeners = [plane.listener() for _ in range(4)]
     for listener in listeners:
@@ -92,7 +92,7 @@ async def test_an_instant_once_written_down_is_never_emitted_again(plane: Plane)
     assert await plane.instants() == [START]
 
 
-async def test_a_gap_leaves_one_record(plane: Plane) -> None:
+async def test_q53_a_gap_leaves_one_record(plane: Plane) -> None:
     await plane.declare(tick(misfire="skip"))
     listener = plane.listener()
     await listener.observe(START)

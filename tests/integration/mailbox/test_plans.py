@@ -63,7 +63,7 @@ async def touched(
 
 @pytest.mark.req(384)
 @pytest.mark.parametrize("analysed", [False, True])
-async def test_no_hot_statement_reads_the_whole_table(pool: AnyPool, analysed: bool) -> None:
+async def test_q65_no_hot_statement_reads_the_whole_table(pool: AnyPool, analysed: bool) -> None:
     """Neither with statistics nor with a plan that was made when the tables were empty."""
     async with pool.acquire() as conn:
         await conn.execute("set plan_cache_mode = force_generic_plan")

@@ -35,7 +35,8 @@ def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
     return turned or [[] for _ in range(width)]
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
+    """The value as a statement takes it inside an array."""
     # The driver would take a list inside an array for one more dimension.
     return orjson.dumps(value, option=orjson.OPT_UTC_Z).decode()
 
@@ -154,8 +155,8 @@ def _receipt_row(item: Decided) -> Row:
         envelope.origin,
         envelope.type,
         envelope.recordedtime,
-        _json(item.arrival.attributes),
-        _json(envelope.outside),
+        as_json(item.arrival.attributes),
+        as_json(envelope.outside),
         None if key is None else key[2],
         item.duplicate_of,
     )
@@ -177,8 +178,8 @@ def _verdict_row(passage: Passage) -> Row:
         decision.outcome,
         decision.guard,
         decision.reason,
-        _json(passage.verdicts),
-        _json(decision.numbers),
+        as_json(passage.verdicts),
+        as_json(decision.numbers),
         decision.message,
         passage.given.clock.recorded,
     )
@@ -223,6 +224,11 @@ async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -
         for p in passages
         if p.envelope.origin.startswith("time/")
     ]
+    await end_due_instants(conn, rows)
+
+
+async def end_due_instants(conn: AnyConnection, rows: Sequence[Row]) -> None:
+    """Store what became of due instants: tenant, receipt, outcome and reason of each."""
     if rows:
         await conn.execute(_SQL["write_due_instants"], *_columns(rows, 4))
 

@@ -106,7 +106,7 @@ where s.tenant_id = k.tenant_id and s.subscription = k.subscription
 update execution.due_instant d
 set outcome = k.outcome, reason = k.reason
 from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, receiptid, outcome, reason)
-where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and d.outcome is null
+where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
 
 -- name: write_quarantine
 insert into execution.quarantine (tenant_id, sha256, receiptid, payload, error, stream_sequence)

@@ -22,6 +22,7 @@ from sereno.mailbox.verbs import MAX_BATCH
 
 MAX_LEASE_SECONDS = 86_400.0
 MAX_WAIT_SECONDS = 60.0
+MAX_AGE_SECONDS = 100 * 366 * 86_400.0
 _MAX_TOKEN = (1 << 63) - 1
 
 
@@ -157,7 +158,7 @@ class FilterBody(_Body):
     agent: Stored | None = None
     subscription: Stored | None = None
     reason: Stored | None = None
-    older_than_seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
+    older_than_seconds: float | None = Field(None, ge=0, le=MAX_AGE_SECONDS, allow_inf_nan=False)
     ids: list[str] | None = Field(None, max_length=MAX_BATCH)
 
     def filter(self, agent: str) -> Filter:
