@@ -43,7 +43,7 @@ async def add(
     elif body.secret is not None:
         raise Problem(422, "bad_input", "secret: not allowed beside spec.secrets")
     metadata = {"name": body.name, "tenant": tenant, "labels": body.labels}
-    return await _apply(request, principal.name, address, metadata, spec, kept)
+    return await _apply(request, principal.name, metadata, spec, kept)
 
 
 @router.post("/endpoints/{name}/rotate", summary="Replace the secret of an endpoint")
@@ -70,7 +70,7 @@ async def rotate(
         )
         spec["secrets"] = endpoint_secrets.rotated(spec["secrets"], kept.reference)
     metadata = {"name": name, "tenant": tenant, "labels": dict(item.labels), "version": item.version}
-    return await _apply(request, principal.name, address, metadata, spec, kept)
+    return await _apply(request, principal.name, metadata, spec, kept)
 
 
 @router.post("/endpoints/{name}/pause", summary="Pause an endpoint")
@@ -123,7 +123,6 @@ def _kept(request: Request, given: Any, scheme: str, address: Address) -> Kept:
 async def _apply(
     request: Request,
     actor: str,
-    address: Address,
     metadata: Mapping[str, object],
     spec: Mapping[str, object],
     kept: Kept | None,
@@ -137,6 +136,7 @@ async def _apply(
     if not isinstance(applied, Applied):
         raise refused(applied.items)
     item = applied.steps[0].after
+    address = item.address
     return models.EndpointAnswer(
         name=address.name,
         tenant=address.tenant,
