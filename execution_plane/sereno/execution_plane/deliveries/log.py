@@ -14,7 +14,7 @@ from sereno.execution_plane.deliveries.delivery import Delivery
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import counter, logger
+from sereno.mailbox.engine.telemetry import logger
 
 EVERY_SECONDS = 0.2
 MAX_WAITING = 20_000
@@ -23,7 +23,6 @@ MAX_BATCH = 2_000
 REFUSED_A_MINUTE = 60
 SQL = queries.load("sereno.execution_plane.deliveries", "log.sql")
 _log = logger("deliveries")
-_unlogged = counter("sereno.webhook.deliveries_not_logged")
 
 
 class DeliveryLog:
@@ -34,11 +33,12 @@ class DeliveryLog:
         self._waiting: deque[Delivery] = deque()
         self._minute: datetime | None = None
         self._refused: Counter[tuple[str, str]] = Counter()
+        self._left_out = 0
 
     def record(self, delivery: Delivery) -> None:
         """Keep this delivery."""
         if len(self._waiting) >= MAX_WAITING or self._is_flood(delivery):
-            _unlogged.add(1)
+            self._left_out += 1
             return
         self._waiting.append(delivery)
 
@@ -51,6 +51,9 @@ class DeliveryLog:
 
     async def flush(self) -> None:
         """Write what is gathered; while the database is away, it waits."""
+        if self._left_out:
+            _log.warning("deliveries_left_out", count=self._left_out)
+            self._left_out = 0
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
             try:

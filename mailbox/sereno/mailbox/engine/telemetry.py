@@ -48,12 +48,6 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("sereno.webhook.requests", "counter", "1", "Requests at webhook endpoints.", ("status",)),
-        Metric(
-            "sereno.webhook.deliveries_not_logged",
-            "counter",
-            "1",
-            "Requests left out of the log of deliveries: too many refused, or too many waiting.",
-        ),
         Metric("sereno.webhook.duration", "histogram", "s", "Receipt of a webhook until its answer."),
         Metric(
             "sereno.ingress.events", "counter", "1", "Envelopes made durable in the ingress.", ("family",)
