@@ -36,8 +36,11 @@ class DeliveryLog:
         self._left_out = 0
 
     def record(self, delivery: Delivery) -> None:
-        """Keep this delivery."""
-        if len(self._waiting) >= MAX_WAITING or self._is_flood(delivery):
+        """Keep this delivery, unless it belongs to nobody."""
+        flood = self._is_flood(delivery)
+        if not delivery.tenant:
+            return
+        if flood or len(self._waiting) >= MAX_WAITING:
             self._left_out += 1
             return
         self._waiting.append(delivery)
