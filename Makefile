@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-deadlock torture-pipeline torture-outbox torture-clock-changes bench-expansion lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-deadlock torture-pipeline torture-outbox torture-clock-changes bench-expansion torture-timing fuzz-signatures lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -35,6 +35,8 @@ help:
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
+	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
+	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
 	@echo 'make lock              resolve the dependencies again'
 
 demo: $(VENV)/run.stamp
@@ -88,6 +90,12 @@ torture-clock-changes: $(VENV)/dev.stamp
 
 bench-expansion: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.expansion
+
+torture-timing: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.timing
+
+fuzz-signatures: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.fuzz_signatures
 
 lock: $(VENV)/dev.stamp
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded \

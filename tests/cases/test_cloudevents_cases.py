@@ -141,7 +141,8 @@ async def test_the_handshake_allows_a_sender_or_does_not(name: str) -> None:
     (case,) = (case for case in CASES if case["id"] == name)
     catalog = Catalog()
     commit = GroupCommit(IngressPublisher(Client()))
-    gateway = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, lambda: datetime.now(UTC))
+    admission = Admission(Secrets(), os.urandom)
+    gateway = WebhookGateway(catalog, admission, commit, lambda: datetime.now(UTC), record=lambda _: None)
     app = FastAPI()
     app.include_router(webhook_route.router(gateway))
     async with AsyncClient(transport=ASGITransport(app), base_url="http://endpoint") as sender:

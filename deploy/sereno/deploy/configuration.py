@@ -95,8 +95,11 @@ def _keys(name: str, identities: Identities) -> dict[str, str]:
         return {
             "signing_key_file": str(identities.signing_key_file),
             "admin_token_sha256_file": str(identities.admin_token_sha256_file),
+            "sealing_public_key_file": str(identities.sealing_public_key_file),
         }
-    return {
+    keys = {
         "manifest_keys_file": str(identities.manifest_keys_file),
         "lease_key_file": str(identities.lease_key_file),
     }
+    # Secrets are opened where they are compared, and nowhere else.
+    return keys | {"sealing_key_file": str(identities.sealing_key_file)} if name == "gateway" else keys

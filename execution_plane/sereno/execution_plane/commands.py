@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from sereno.envelope.types import CATALOGUE
+from sereno.execution_plane.deliveries.commands import deliveries, redeliver
 from sereno.execution_plane.explain.table import show
 from sereno.execution_plane.preview.calendar_preview import calendar
 from sereno.execution_plane.preview.schedule_preview import schedule
+from sereno.execution_plane.preview.webhook_verify import verify
 from sereno.execution_plane.simulate.command import simulate
 from sereno.mailbox.cli.client import Client, segment
 from sereno.mailbox.cli.discovery import discover
@@ -26,6 +28,20 @@ def register(app: typer.Typer) -> None:
     app.add_typer(schedule, name="schedule")
     app.add_typer(calendar, name="calendar")
     app.add_typer(types, name="types")
+    webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
+    webhook.command("verify")(verify)
+    webhook.command("deliveries")(deliveries)
+    webhook.command("redeliver")(redeliver)
+
+
+def _group(app: typer.Typer, name: str, about: str) -> typer.Typer:
+    """The group of this name; another part may have begun it."""
+    for known in app.registered_groups:
+        if known.name == name and known.typer_instance is not None:
+            return known.typer_instance
+    group = typer.Typer(help=about, no_args_is_help=True)
+    app.add_typer(group, name=name)
+    return group
 
 
 def explain(

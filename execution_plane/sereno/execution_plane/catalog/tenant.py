@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from sereno.execution_plane.catalog import identities
 from sereno.execution_plane.gateway import endpoint
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.mailbox.engine.telemetry import logger
@@ -14,7 +15,7 @@ from sereno.subscriptions.snapshot import CatalogObject, Manifest
 
 EVERYTHING = "*"
 _AGENT_SCOPE = "agent:"
-_LIVE = "active"
+_LIVE, _PAUSED = "active", "paused"
 _log = logger("catalog")
 
 
@@ -49,8 +50,11 @@ def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatal
     """The catalog of a tenant under this manifest, made of its objects."""
     by_key = {f"{item.kind.lower()}/{item.name}": item for item in objects}
     live = [item for item in by_key.values() if item.state == _LIVE and item.token_sha256 is not None]
+    known = identities.table(by_key.values())
     endpoints = {
-        item.token_sha256: _endpoint(item) for item in live if item.kind == "Endpoint" and item.token_sha256
+        item.token_sha256: _endpoint(item, known.get(f"webhook/{item.name}", {}))
+        for item in by_key.values()
+        if item.kind == "Endpoint" and item.token_sha256 and item.state in (_LIVE, _PAUSED)
     }
     principals = {
         item.token_sha256: _principal(item) for item in live if item.kind == "Token" and item.token_sha256
@@ -68,9 +72,12 @@ def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatal
     )
 
 
-def _endpoint(item: CatalogObject) -> Endpoint | None:
+def _endpoint(item: CatalogObject, known: Mapping[str, str]) -> Endpoint | None:
     try:
-        return endpoint.of_spec(item.tenant, item.name, EndpointSpec.model_validate(item.spec))
+        declared = EndpointSpec.model_validate(item.spec)
+        return endpoint.of_spec(
+            item.tenant, item.name, declared, paused=item.state == _PAUSED, identities=known
+        )
     except ValueError as fault:
         # A control plane may be newer than this process; one endpoint of a kind unknown here must not stop the others.
         _log.error("endpoint_not_usable", tenant=item.tenant, endpoint=item.name, error=str(fault))

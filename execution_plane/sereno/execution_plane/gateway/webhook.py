@@ -1,6 +1,7 @@
 """Webhooks over HTTP: authenticate, make durable, answer 202; and the CloudEvents handshake on OPTIONS."""
 
 import hashlib
+import os
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -14,15 +15,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from sereno.envelope.identifiers import to_people
+from sereno.envelope.identifiers import RANDOM_BYTES, to_people, uuid7
 from sereno.execution_plane.catalog.catalog import Catalog
-from sereno.execution_plane.gateway.admission import Admission, Admitted, Arrival, Refused
+from sereno.execution_plane.deliveries.delivery import Delivery, Verdict
+from sereno.execution_plane.gateway.admission import NOWHERE, Admission, Admitted, Arrival, Refused
+from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
 from sereno.execution_plane.gateway.headers import Headers, single
+from sereno.execution_plane.gateway.ping import Answered
 from sereno.mailbox.engine.problems import Problem, respond
 from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
 
 RETRY_AFTER_SECONDS = 2
+ACCEPTED = 202
+_SIGN_THE_URL = frozenset({"twilio", "rfc9421"})
 _RATE = re.compile("0*[1-9][0-9]*")
 _PROPAGATOR = TraceContextTextMapPropagator()
 _log = logger("gateway")
@@ -32,22 +38,31 @@ _stored = counter("sereno.ingress.events")
 
 
 class WebhookGateway:
-    """The HTTP face of the ingress; `clock` gives the time of receipt."""
+    """The HTTP face of the ingress; `clock` gives the time of receipt, `record` keeps deliveries, `public_url` is where senders reach it."""
 
     def __init__(
-        self, catalog: Catalog, admission: Admission, commit: GroupCommit, clock: Callable[[], datetime]
+        self,
+        catalog: Catalog,
+        admission: Admission,
+        commit: GroupCommit,
+        clock: Callable[[], datetime],
+        *,
+        record: Callable[[Delivery], None],
+        public_url: str = "",
     ) -> None:
         self._catalog = catalog
         self._admission = admission
         self._commit = commit
         self._clock = clock
+        self._record = record
+        self._public_url = public_url.rstrip("/")
         self._tracer = tracer()
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
         began = time.perf_counter()
         try:
-            response = await self._receive(endpoint_token, request)
+            response = await self._receive(endpoint_token, request, began)
         except ClientDisconnect:
             response = Response(status_code=400)
         except HTTPException:
@@ -68,18 +83,44 @@ class WebhookGateway:
             headers["WebHook-Allowed-Rate"] = "*"
         return Response(status_code=200, headers=headers)
 
-    async def _receive(self, endpoint_token: str, request: Request) -> Response:
+    async def _receive(self, endpoint_token: str, request: Request, began: float) -> Response:
         body = await request.body()
         recorded = self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
         parent = _PROPAGATOR.extract(_trace_headers(headers))
         with self._tracer.start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
-            decision = self._admission.admit(endpoint, Arrival(headers, body, recorded, _current_trace()))
-            if isinstance(decision, Refused):
-                return _problem(decision)
-            _link_senders_traces(decision)
-            return await self._store(decision)
+            arrival = Arrival(
+                headers,
+                body,
+                recorded,
+                _current_trace(),
+                self._url(endpoint, request),
+                request.method,
+                request.client.host if request.client else None,
+            )
+            decision = self._admission.admit(endpoint, arrival)
+            response = await self._answer(decision)
+        taken = time.perf_counter() - began
+        # Also where there is no endpoint: the log leaves it out, at the same cost.
+        self._record(_delivery(endpoint or NOWHERE, arrival, decision, response, taken))
+        return response
+
+    def _url(self, endpoint: Endpoint | None, request: Request) -> str:
+        """The public URL of the request, as the sender signed it; a proxy may have taken off the TLS."""
+        if endpoint is None or endpoint.scheme.name not in _SIGN_THE_URL:
+            return ""
+        base = endpoint.public_url or self._public_url + request.url.path
+        query = request.url.query
+        return f"{base}?{query}" if query else base
+
+    async def _answer(self, decision: Admitted | Answered | Refused) -> Response:
+        if isinstance(decision, Refused):
+            return _problem(decision)
+        if isinstance(decision, Answered):
+            return Response(decision.body, decision.status, media_type=decision.media_type)
+        _link_senders_traces(decision)
+        return await self._store(decision)
 
     async def _store(self, admitted: Admitted) -> Response:
         if not admitted.envelopes:
@@ -93,6 +134,42 @@ class WebhookGateway:
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
         _stored.add(len(admitted.envelopes), {"family": "webhook"})
         return _accepted([to_people("rcp", envelope.receiptid) for envelope in admitted.envelopes])
+
+
+def _delivery(
+    endpoint: Endpoint,
+    arrival: Arrival,
+    decision: Admitted | Answered | Refused,
+    response: Response,
+    seconds: float,
+) -> Delivery:
+    verdict, reason, receipts = _verdict(decision, response)
+    millis = int(arrival.recorded.timestamp() * 1000)
+    return Delivery(
+        tenant=endpoint.tenant,
+        id=str(uuid7(millis, os.urandom(RANDOM_BYTES))),
+        endpoint=endpoint.name,
+        received=arrival.recorded,
+        verdict=verdict,
+        status=response.status_code,
+        reason=reason,
+        latency_ms=seconds * 1000,
+        size=len(arrival.body),
+        receipts=receipts,
+    )
+
+
+def _verdict(
+    decision: Admitted | Answered | Refused, response: Response
+) -> tuple[Verdict, str | None, tuple[str, ...]]:
+    if isinstance(decision, Refused):
+        return "refused", decision.reason or decision.code, ()
+    if isinstance(decision, Answered):
+        return "answered", decision.reason, ()
+    if response.status_code != ACCEPTED:
+        return "not_stored", None, ()
+    receipts = tuple(envelope.receiptid for envelope in decision.envelopes)
+    return ("paused" if decision.paused else "accepted"), None, receipts
 
 
 def _trace_headers(headers: Headers) -> Mapping[str, str]:
@@ -130,4 +207,5 @@ def _accepted(receipts: list[str]) -> Response:
 
 def _problem(refused: Refused) -> Response:
     members = {} if refused.field is None else {"field": refused.field}
-    return respond(Problem(refused.status, refused.code, refused.detail, **members))
+    waiting = {} if refused.retry_after is None else {"Retry-After": str(refused.retry_after)}
+    return respond(Problem(refused.status, refused.code, refused.detail, **members), waiting)

@@ -50,6 +50,13 @@ class Settings(BaseSettings):
     lease_key_file: Path | None = Field(
         None, description="execution plane: 32 bytes that authenticate lease bearers"
     )
+    sealing_key_file: Path | None = Field(
+        None,
+        description="execution plane: X25519 key (PEM) that opens sealed secrets; two while one is replaced",
+    )
+    sealing_public_key_file: Path | None = Field(
+        None, description="control plane: the public half, 32 bytes in base64, with which it seals secrets"
+    )
     admin_token_sha256_file: Path | None = Field(
         None, description="control plane: SHA-256 (hex) of the admin token"
     )

@@ -8,6 +8,7 @@ import pytest
 
 from sereno.execution_plane.gateway.admission import STRANGER, Admission, Admitted, Arrival, Refused
 from sereno.execution_plane.gateway.endpoint import Endpoint, of_spec
+from sereno.execution_plane.gateway.ping import Answered
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.subscriptions.models.endpoint import EndpointSpec
 
@@ -38,7 +39,7 @@ def arrival(
     return Arrival(headers, body, RECORDED, {"traceparent": PARENT})
 
 
-def admitted(decision: Admitted | Refused) -> Admitted:
+def admitted(decision: Admitted | Answered | Refused) -> Admitted:
     assert isinstance(decision, Admitted), decision
     return decision
 
