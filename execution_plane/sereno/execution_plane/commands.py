@@ -1,4 +1,4 @@
-"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `types list`."""
+"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `types list`, its repairs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,10 +11,12 @@ from sereno.execution_plane.explain.table import show
 from sereno.execution_plane.preview.calendar_preview import calendar
 from sereno.execution_plane.preview.schedule_preview import schedule
 from sereno.execution_plane.preview.webhook_verify import verify
+from sereno.execution_plane.schedule_commands import check_schedules, rebuild_schedules
 from sereno.execution_plane.simulate.command import simulate
 from sereno.mailbox.cli.client import Client, segment
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.output import print_json, print_table
+from sereno.mailbox.repair_commands import rebuild_group
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 
@@ -25,6 +27,8 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this part to the `sereno` command."""
     app.command("simulate")(simulate)
     app.command("explain")(explain)
+    schedule.command("check")(check_schedules)
+    rebuild_group.command("schedules")(rebuild_schedules)
     app.add_typer(schedule, name="schedule")
     app.add_typer(calendar, name="calendar")
     app.add_typer(types, name="types")

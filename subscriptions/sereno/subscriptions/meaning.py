@@ -10,6 +10,7 @@ from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.models.subscription import Delivery
+from sereno.subscriptions.recurrence.objections import objections
 from sereno.subscriptions.yaml_text import Path
 
 SHORTEST_LEASE = timedelta(seconds=1)
@@ -75,7 +76,7 @@ def _subscription(spec: Any) -> Iterator[Objection]:
         yield ("spec", "filters"), f"expected at most {MAX_FILTERS} filters in all; found {len(filters)}"
     else:
         yield from _expressions(filters)
-    yield from _interval(_at(spec, "source", "time", "every"))
+    yield from _time(_at(spec, "source", "time"))
     yield from _lease(_at(spec, "delivery", "lease"))
     yield from _platform_types(_at(spec, "source", "platform", "types"))
     yield from _order(spec)
@@ -120,6 +121,14 @@ def _compiles(source: str, path: Path) -> Iterator[Objection]:
         compile_expression(source)
     except ValueError as fault:
         yield path, str(fault)
+
+
+def _time(time: Any) -> Iterator[Objection]:
+    if not isinstance(time, Mapping):
+        return
+    yield from _interval(time.get("every"))
+    for path, message in objections(time):
+        yield ("spec", "source", "time", *path), message
 
 
 def _interval(every: Any) -> Iterator[Objection]:

@@ -328,3 +328,23 @@ async def test_1000_webhooks_over_32_connections_are_all_stored_in_few_messages(
     stored = await gateway.stored()
     assert sorted(envelope.data["number"] for envelope in stored) == list(range(1000))  # type: ignore[index]
     assert (await gateway.nats.jetstream().stream_info(INGRESS)).state.messages < 500
+
+
+async def test_previews_are_answered_to_whoever_has_a_token(gateway: Gateway) -> None:
+    bearer = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+    daily = {"dtstart": "2026-03-08T02:30", "tzid": "America/New_York", "rrule": "FREQ=DAILY", "limit": 1}
+    answers = [
+        await gateway.http.post(path, json=question, headers=bearer)
+        for path, question in (
+            ("/v1/schedule/preview", daily),
+            ("/v1/schedule/preview", {**daily, "rrule": "FREQ=DAILY;INTERVAL=0"}),
+            ("/v1/calendar/preview", {"ics": "BEGIN:VCALENDAR\nEND:VCALENDAR\n"}),
+            ("/v1/calendar/preview", {"ics": "nothing"}),
+        )
+    ]
+    assert [answer.status_code for answer in answers] == [200, 422, 200, 422]
+    assert answers[0].json() == {"instants": ["2026-03-08T07:30:00Z"]}
+    assert answers[1].json()["code"] == "bad_rule"
+    assert answers[2].json() == {"fires": []}
+    assert answers[3].json()["code"] == "bad_calendar"
+    assert (await gateway.http.post("/v1/schedule/preview", json=daily)).status_code == 401

@@ -168,6 +168,27 @@ class History(_Shape):
     events: list[HistoryEvent]
 
 
+class ComingTime(_Shape):
+    """One time at which a subscription fires: the instant, the clock of its zone then, the policy that shaped it."""
+
+    instant: datetime
+    local: datetime
+    policy: str | None
+
+
+class SubscriptionPreview(_Shape):
+    """When a subscription fires next, as it stands; `note` says why not, or why no more."""
+
+    name: str
+    tenant: str
+    version: int
+    state: State
+    zone: str | None
+    misfire: str
+    times: list[ComingTime]
+    note: str | None
+
+
 class MoveRequest(_Shape):
     """Why it is paused, resumed or deleted."""
 

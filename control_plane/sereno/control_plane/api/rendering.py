@@ -10,6 +10,7 @@ from sereno.control_plane.catalog.event import RecordedEvent
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.plan import Step
 from sereno.control_plane.reports.inbox import Activity
+from sereno.subscriptions.upcoming import Upcoming
 
 
 class Renderer:
@@ -55,6 +56,23 @@ class Renderer:
         known = activities.get(item.address.name, Activity(None, {}))
         activity = models.Activity(last_delivered_at=known.last_delivered_at, outcomes=dict(known.counts))
         return models.SubscriptionEntry(**_fields(item), activity=activity)
+
+
+def preview(item: Item, found: Upcoming) -> models.SubscriptionPreview:
+    """When a subscription fires next."""
+    times = [
+        models.ComingTime(instant=each.instant, local=each.local, policy=each.policy) for each in found.times
+    ]
+    return models.SubscriptionPreview(
+        name=item.address.name,
+        tenant=item.address.tenant,
+        version=item.version,
+        state=item.state,
+        zone=found.zone,
+        misfire=str(item.spec.get("misfire", "latest")),
+        times=times,
+        note=found.note,
+    )
 
 
 def drift(applied: Applied) -> models.DiffAnswer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
 
-from sereno.execution_plane.api import manifest_route, webhook_route
+from sereno.execution_plane.api import manifest_route, preview_route, webhook_route
 from sereno.execution_plane.api.body_limit import BodyLimit
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.deliveries import http as deliveries_http
@@ -73,7 +73,9 @@ def create_app(parts: Parts) -> FastAPI:
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
-    for router in (mailbox, explain, deliveries, manifest_route.router(parts.catalog, callers.member)):
+    previews = preview_route.router(callers.member)
+    manifests = manifest_route.router(parts.catalog, callers.member)
+    for router in (mailbox, explain, deliveries, previews, manifests):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])

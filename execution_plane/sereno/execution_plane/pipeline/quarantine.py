@@ -74,9 +74,10 @@ async def put_away(conn: AnyConnection, arrival: Arrival, kept: Unreadable) -> N
         failed(envelope, match.subscription, at, UNDECIDABLE, kept.error) for match in arrival.matches
     ]
     bare = Arrival(envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
-    await store.write_receipts(conn, [Decided(bare, passages, None)], at)
+    decided = [Decided(bare, passages, None)]
+    await store.write_receipts(conn, decided, at)
     await store.write_verdicts(conn, passages, at)
-    await store.write_due_instants(conn, passages)
+    await store.write_due_instants(conn, decided)
     await keep(conn, [kept])
 
 

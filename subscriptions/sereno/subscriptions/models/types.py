@@ -4,9 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
 from typing import Annotated, Any, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
@@ -24,6 +22,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.rate import Money, MoneyRate, Rate, parse_money, parse_money_rate, parse_rate
+from sereno.subscriptions.recurrence.zones import iana
 
 T = TypeVar("T")
 
@@ -99,17 +98,8 @@ def format_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-@lru_cache(maxsize=1024)
-def _known_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
-
-
 def _check_zone(name: str) -> str:
-    if not _known_zone(name):
+    if iana(name) is None:
         raise ValueError("expected an IANA time zone such as Europe/Madrid, or UTC")
     return name
 

@@ -33,15 +33,16 @@ def zone_named(name: str) -> tzinfo:
 def _find(name: str) -> tzinfo | None:
     if name in _UTC_NAMES:
         return UTC
-    found = _iana(name) or _iana(WINDOWS_TO_OLSON.get(name, ""))
+    found = iana(name) or iana(WINDOWS_TO_OLSON.get(name, ""))
     if found is None and name.startswith("/"):
         parts = name.strip("/").split("/")
         for first in range(max(0, len(parts) - 3), len(parts)):
-            found = found or _iana("/".join(parts[first:]))
+            found = found or iana("/".join(parts[first:]))
     return found
 
 
-def _iana(name: str) -> tzinfo | None:
+def iana(name: str) -> ZoneInfo | None:
+    """The zone of an IANA name that says a place or an offset; None for any other name."""
     if (
         not name
         or len(name) > _LONGEST
