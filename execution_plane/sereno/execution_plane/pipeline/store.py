@@ -223,7 +223,9 @@ async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Me
 
 async def write_due_instants(conn: AnyConnection, decided: Sequence[Decided]) -> None:
     """Store in each due instant what became of it; one that concerned nobody any more was dropped for that."""
-    await end_due_instants(conn, [row for item in decided if _is_due_instant(item) for row in _outcomes(item)])
+    await end_due_instants(
+        conn, [row for item in decided if _is_due_instant(item) for row in _outcomes(item)]
+    )
 
 
 async def end_due_instants(conn: AnyConnection, rows: Sequence[Row]) -> None:

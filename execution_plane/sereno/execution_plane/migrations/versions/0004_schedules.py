@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0002_schedules"
-down_revision = "0001"
+revision = "0004_schedules"
+down_revision = "0003_held"
 branch_labels = None
 depends_on = None
 
