@@ -1,10 +1,10 @@
-"""Encoding: the CloudEvents JSON format, its batch, and NATS headers."""
+"""Encoding: the CloudEvents JSON format, its batch, and the headers of HTTP and NATS messages."""
 
 from base64 import b64encode
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from operator import attrgetter
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import orjson
 
@@ -81,8 +81,15 @@ def dumps_batch(events: Iterable[Event]) -> bytes:
     return orjson.dumps([flat(event) for event in events])
 
 
+def http_headers(event: Event) -> dict[str, str]:
+    """The headers of a binary-mode HTTP message, whose body is `body(event)` (HTTP binding 1.0.2, 3.1)."""
+    headers = nats_headers(event)
+    content_type = headers.pop("ce-datacontenttype", None)
+    return headers if content_type is None else headers | {"content-type": unquote(content_type)}
+
+
 def nats_headers(event: Event) -> dict[str, str]:
-    """The `ce-` headers of a binary-mode NATS message, whose payload is `body(event)`.
+    """The `ce-` headers of a binary-mode NATS message, whose payload is `body(event)` (NATS binding 1.0.2, 3.1).
 
     Unlike in HTTP the content type is one of them; JSON that the JSON format implied is said here (format, 3.1.2).
     """
