@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion bench-decoder lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -33,6 +33,7 @@ help:
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
+	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make lock              resolve the dependencies again'
 
@@ -84,6 +85,9 @@ torture-clock-changes: $(VENV)/dev.stamp
 
 bench-expansion: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.expansion
+
+bench-decoder: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.decoder
 
 lock: $(VENV)/dev.stamp
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded \
