@@ -35,7 +35,12 @@ _HEADER_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not 
 
 def rfc3339(moment: datetime) -> str:
     """The moment in UTC as RFC 3339 text, at most microseconds, ending in Z."""
-    return moment.astimezone(UTC).isoformat()[:-6] + "Z"
+    return in_utc(moment).isoformat()[:-6] + "Z"
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same moment with the zone UTC, most often itself."""
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def flat(event: Event) -> dict[str, object]:

@@ -5,7 +5,7 @@ import os
 from datetime import UTC, datetime
 
 from sereno.execution_plane.agent_events import AgentEvents
-from sereno.execution_plane.api import Parts, create_app
+from sereno.execution_plane.api import Front, Parts, create_app
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
@@ -33,7 +33,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             commit = GroupCommit(IngressPublisher(engines.nats))
             webhooks = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
-            app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: checks(engines)))
+            parts = Parts(mailbox, catalog, webhooks, bearers, lambda: checks(engines))
+            app = Front(webhooks, create_app(parts))
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))

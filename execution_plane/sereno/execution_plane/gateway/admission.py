@@ -4,12 +4,12 @@ Order matters: a stranger learns nothing but 401, whatever else is wrong with th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from sereno.envelope.encode import dumps
 from sereno.envelope.envelope import Envelope
-from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
+from sereno.envelope.identifiers import RANDOM_BYTES, uuid7_text
 from sereno.envelope.receipt import Receipt, receive
 from sereno.envelope.rejection import Rejected
 from sereno.execution_plane.gateway.endpoint import Endpoint
@@ -113,12 +113,11 @@ class Admission:
             traceparent=arrival.trace.get("traceparent"),
             tracestate=arrival.trace.get("tracestate"),
         )
-        envelope = receive(occurrence.event, receipt)
-        return replace(envelope, outside={**envelope.outside, **occurrence.notes})
+        return receive(occurrence.event, receipt, occurrence.notes)
 
     def _receiptid(self, recorded: datetime) -> str:
         millis = int(recorded.timestamp() * 1000)
-        return str(uuid7(millis, self._randomness(RANDOM_BYTES)))
+        return uuid7_text(millis, self._randomness(RANDOM_BYTES))
 
 
 def refuse_stranger(body: bytes) -> Refused:

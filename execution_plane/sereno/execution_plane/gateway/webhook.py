@@ -1,34 +1,31 @@
 """Webhooks over HTTP: authenticate, make durable, answer 202; and the CloudEvents handshake on OPTIONS."""
 
 import hashlib
+import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 import orjson
-from opentelemetry import trace
-from opentelemetry.trace import SpanKind
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.catalog.catalog import Catalog
+from sereno.execution_plane.gateway import trace
 from sereno.execution_plane.gateway.admission import Admission, Admitted, Arrival, Refused
 from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
-from sereno.execution_plane.gateway.headers import Headers, single
 from sereno.mailbox.engine.problems import Problem, respond
-from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
+from sereno.mailbox.engine.telemetry import histogram, logger, tally
 
 RETRY_AFTER_SECONDS = 2
 _RATE = re.compile("0*[1-9][0-9]*")
-_PROPAGATOR = TraceContextTextMapPropagator()
 _log = logger("gateway")
-_requests = counter("sereno.webhook.requests")
+_requests = tally("sereno.webhook.requests")
 _duration = histogram("sereno.webhook.duration")
-_stored = counter("sereno.ingress.events")
+_stored = tally("sereno.ingress.events")
 
 
 class WebhookGateway:
@@ -41,7 +38,6 @@ class WebhookGateway:
         self._admission = admission
         self._commit = commit
         self._clock = clock
-        self._tracer = tracer()
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
@@ -55,7 +51,7 @@ class WebhookGateway:
         except Exception as fault:  # noqa: BLE001 - the general handler would log the path, and it holds the token
             _log.error("webhook_fault", exc_info=fault)
             response = respond(Problem(500, "fault", "an internal fault; it was logged"))
-        _requests.add(1, {"status": str(response.status_code)})
+        _requests.add(1, response.status_code)
         _duration.record(time.perf_counter() - began)
         return response
 
@@ -73,13 +69,11 @@ class WebhookGateway:
         recorded = self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
-        parent = _PROPAGATOR.extract(_trace_headers(headers))
-        with self._tracer.start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
-            decision = self._admission.admit(endpoint, Arrival(headers, body, recorded, _current_trace()))
-            if isinstance(decision, Refused):
-                return _problem(decision)
-            _link_senders_traces(decision)
-            return await self._store(decision)
+        context = trace.continued(headers, os.urandom)
+        decision = self._admission.admit(endpoint, Arrival(headers, body, recorded, context))
+        if isinstance(decision, Refused):
+            return _problem(decision)
+        return await self._store(decision)
 
     async def _store(self, admitted: Admitted) -> Response:
         if not admitted.envelopes:
@@ -91,29 +85,8 @@ class WebhookGateway:
             _log.warning("not_stored", tenant=tenant, error=str(fault))
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-        _stored.add(len(admitted.envelopes), {"family": "webhook"})
+        _stored.add(len(admitted.envelopes), "webhook")
         return _accepted([to_people("rcp", envelope.receiptid) for envelope in admitted.envelopes])
-
-
-def _trace_headers(headers: Headers) -> Mapping[str, str]:
-    found = {name: single(headers, name) for name in ("traceparent", "tracestate")}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _current_trace() -> Mapping[str, str]:
-    carrier: dict[str, str] = {}
-    _PROPAGATOR.inject(carrier)
-    return carrier
-
-
-def _link_senders_traces(admitted: Admitted) -> None:
-    """A trace named inside an event is another one than the request's: it becomes a link, not the parent."""
-    for envelope in admitted.envelopes:
-        named = envelope.outside.get("traceparent")
-        if isinstance(named, str):
-            context = trace.get_current_span(_PROPAGATOR.extract({"traceparent": named})).get_span_context()
-            if context.is_valid:
-                trace.get_current_span().add_link(context)
 
 
 def _is_possible(rate: str | None) -> bool:
