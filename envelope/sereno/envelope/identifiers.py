@@ -27,7 +27,9 @@ def uuid7_text(unix_millis: int, randomness: bytes) -> str:
     if not 0 <= unix_millis <= _MAX_MILLIS or len(randomness) != RANDOM_BYTES:
         return str(uuid7(unix_millis, randomness))
     tail = int.from_bytes(randomness, "big")
-    digits = f"{unix_millis << 80 | 0x7 << 76 | (tail >> 68 & 0xFFF) << 64 | 0b10 << 62 | tail & _RAND_B:032x}"
+    digits = (
+        f"{unix_millis << 80 | 0x7 << 76 | (tail >> 68 & 0xFFF) << 64 | 0b10 << 62 | tail & _RAND_B:032x}"
+    )
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
@@ -36,6 +38,11 @@ def to_people(prefix: Prefix, identifier: UUID | str) -> str:
     if prefix not in PREFIXES:
         raise ValueError(f"unknown prefix {prefix!r}; expected one of {', '.join(sorted(PREFIXES))}")
     return f"{prefix}_{UUID(str(identifier)).hex}"
+
+
+def shown(prefix: Prefix, text: str) -> str:
+    """The same as `to_people` for an identifier that `uuid7_text` made."""
+    return f"{prefix}_{text.replace('-', '')}"
 
 
 def from_people(text: str) -> tuple[str, UUID]:

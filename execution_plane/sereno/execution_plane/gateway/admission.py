@@ -53,6 +53,8 @@ class Arrival:
 
 
 STRANGER = Refused(401, "unauthenticated", "the endpoint or the signature is not known here")
+# CloudEvents HTTP webhooks 1.0.2, 2.2: a retired target; only who can sign for it learns that it ever was one.
+GONE = Refused(410, "gone", "this endpoint was deleted; send nothing more")
 
 
 class Admission:
@@ -68,6 +70,8 @@ class Admission:
             return refuse_stranger(arrival.body)
         if not self._is_authentic(endpoint, arrival):
             return STRANGER
+        if endpoint.retired:
+            return GONE
         if len(arrival.body) > endpoint.max_body:
             return Refused(413, "too_large", f"the body must be at most {endpoint.max_body} bytes", "body")
         found = read(

@@ -23,6 +23,8 @@ class Endpoint:
     secrets: tuple[str, ...]
     max_body: int
     sensitivity: Sensitivity | None = None
+    retired: bool = False
+    """Whether it was deleted: its senders are told so, nobody else."""
 
     @property
     def origin(self) -> str:

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -12,16 +11,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from sereno.envelope.identifiers import to_people
+from sereno.envelope.identifiers import shown
 from sereno.execution_plane.catalog.catalog import Catalog
-from sereno.execution_plane.gateway import trace
+from sereno.execution_plane.gateway import handshake, trace
 from sereno.execution_plane.gateway.admission import Admission, Admitted, Arrival, Refused
 from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
+from sereno.execution_plane.gateway.headers import Headers
 from sereno.mailbox.engine.problems import Problem, respond
 from sereno.mailbox.engine.telemetry import histogram, logger, tally
 
 RETRY_AFTER_SECONDS = 2
-_RATE = re.compile("0*[1-9][0-9]*")
 _log = logger("gateway")
 _requests = tally("sereno.webhook.requests")
 _duration = histogram("sereno.webhook.duration")
@@ -56,19 +55,14 @@ class WebhookGateway:
         return response
 
     def handshake(self, request: Request) -> Response:
-        """Allow whoever asks (CloudEvents webhooks 1.0, 4): the signature decides later, and tokens are not told apart."""
-        headers = {"Allow": "OPTIONS, POST"}
-        origin = request.headers.get("webhook-request-origin")
-        if origin and _is_possible(request.headers.get("webhook-request-rate")):
-            headers["WebHook-Allowed-Origin"] = origin
-            headers["WebHook-Allowed-Rate"] = "*"
-        return Response(status_code=200, headers=headers)
+        """Answer who asks whether it may send; see `handshake`."""
+        return Response(status_code=200, headers=dict(handshake.answer(_headers(request))))
 
     async def _receive(self, endpoint_token: str, request: Request) -> Response:
         body = await request.body()
         recorded = self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
+        headers = _headers(request)
         context = trace.continued(headers, os.urandom)
         decision = self._admission.admit(endpoint, Arrival(headers, body, recorded, context))
         if isinstance(decision, Refused):
@@ -86,12 +80,11 @@ class WebhookGateway:
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
         _stored.add(len(admitted.envelopes), "webhook")
-        return _accepted([to_people("rcp", envelope.receiptid) for envelope in admitted.envelopes])
+        return _accepted([shown("rcp", envelope.receiptid) for envelope in admitted.envelopes])
 
 
-def _is_possible(rate: str | None) -> bool:
-    """Whether a rate asked for is one (4.1.4): absent, or a positive integer of requests a minute."""
-    return rate is None or _RATE.fullmatch(rate) is not None
+def _headers(request: Request) -> Headers:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
 
 
 def _accepted(receipts: list[str]) -> Response:
