@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion bench-decoder bench-webhooks fuzz-envelope lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion bench-decoder bench-webhooks fuzz-envelope torture-gateway lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -36,6 +36,7 @@ help:
 	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
 	@echo 'make bench-webhooks    verified webhooks on disk per second, against an empty route of the same server'
 	@echo 'make fuzz-envelope     ten minutes of bent messages at the decoder'
+	@echo 'make torture-gateway   kill -9 the gateway and NATS at random under load, 50 times and more'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make lock              resolve the dependencies again'
 
@@ -96,6 +97,9 @@ bench-webhooks: $(VENV)/dev.stamp
 
 fuzz-envelope: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.fuzz_envelope
+
+torture-gateway: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.gateway
 
 lock: $(VENV)/dev.stamp
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded \
