@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-deadlock torture-pipeline torture-outbox torture-clock-changes bench-expansion torture-timing fuzz-signatures lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-deadlock torture-pipeline torture-outbox torture-clock-changes bench-expansion torture-timing fuzz-signatures bench-decoder bench-webhooks fuzz-envelope torture-gateway lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -34,6 +34,10 @@ help:
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
+	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
+	@echo 'make bench-webhooks    verified webhooks on disk per second, against an empty route of the same server'
+	@echo 'make fuzz-envelope     ten minutes of bent messages at the decoder'
+	@echo 'make torture-gateway   kill -9 the gateway and NATS at random under load, 50 times and more'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
@@ -96,6 +100,18 @@ torture-timing: $(VENV)/dev.stamp
 
 fuzz-signatures: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.fuzz_signatures
+
+bench-decoder: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.decoder
+
+bench-webhooks: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.webhooks
+
+fuzz-envelope: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.fuzz_envelope
+
+torture-gateway: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.gateway
 
 lock: $(VENV)/dev.stamp
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded \

@@ -5,7 +5,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -13,6 +13,7 @@ import httpx
 from sereno.deploy.child import Child
 from sereno.deploy.options import Options
 from sereno.deploy.stop_request import StopRequest
+from sereno.deploy.supervision import Supervised
 from sereno.deploy.up import installation
 from tests.e2e.running import SECRET, SECRET_VARIABLE, Running, until
 
@@ -30,6 +31,15 @@ class Plant:
     sereno: Running
     children: Mapping[str, Child]
     dsn: str
+    engines: Mapping[str, Supervised] = field(default_factory=dict)
+
+    def kill(self, name: str) -> None:
+        """Kill a process or an engine with SIGKILL and start it again."""
+        subject = self.children.get(name) or self.engines[name]
+        assert subject.process is not None
+        subject.process.kill()
+        subject.process.wait(DEATH_SECONDS)
+        subject.start()
 
     def start(self, name: str, *, fault: str | None = None) -> None:
         """Start a process anew; with `fault` it kills itself with SIGKILL when it first passes that point."""
@@ -83,7 +93,8 @@ def plant(folder: Path) -> Iterator[Plant]:
             running.probes,
         )
         children = {child.name: child for child in running.supervised if isinstance(child, Child)}
-        yield Plant(sereno, children, running.postgres)
+        engines = {subject.name: subject for subject in running.supervised if not isinstance(subject, Child)}
+        yield Plant(sereno, children, running.postgres, engines)
 
 
 def doubled_or_lost(expected: Counter[str], found: Counter[str]) -> list[str]:

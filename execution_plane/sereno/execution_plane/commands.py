@@ -1,4 +1,4 @@
-"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `types list`, its repairs."""
+"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `envelope`, `types list`, its repairs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 from sereno.envelope.types import CATALOGUE
 from sereno.execution_plane.deliveries.commands import deliveries, redeliver
+from sereno.execution_plane.envelope_check import envelope
 from sereno.execution_plane.explain.table import show
 from sereno.execution_plane.preview.calendar_preview import calendar
 from sereno.execution_plane.preview.schedule_preview import schedule
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     rebuild_group.command("schedules")(rebuild_schedules)
     app.add_typer(schedule, name="schedule")
     app.add_typer(calendar, name="calendar")
+    app.add_typer(envelope, name="envelope")
     app.add_typer(types, name="types")
     webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
     webhook.command("verify")(verify)

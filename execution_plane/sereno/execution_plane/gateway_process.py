@@ -5,7 +5,7 @@ import os
 from datetime import UTC, datetime
 
 from sereno.execution_plane.agent_events import AgentEvents
-from sereno.execution_plane.api import Parts, create_app
+from sereno.execution_plane.api import Front, Parts, create_app
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.deliveries.log import DeliveryLog
 from sereno.execution_plane.deliveries.redelivery import Redelivery
@@ -42,16 +42,15 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             )
             redelivery = Redelivery(engines.pool, commit, log, os.urandom, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
-            app = create_app(
-                Parts(
-                    mailbox,
-                    catalog,
-                    webhooks,
-                    bearers,
-                    lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
-                    redelivery,
-                )
+            parts = Parts(
+                mailbox,
+                catalog,
+                webhooks,
+                bearers,
+                lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
+                redelivery,
             )
+            app = Front(webhooks, create_app(parts))
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))

@@ -240,6 +240,30 @@ async def test_a_rate_is_a_positive_number_of_any_length(gateway: Gateway, rate:
     assert ("webhook-allowed-origin" in answer.headers) is allowed
 
 
+async def test_who_signed_for_a_deleted_endpoint_is_told_so_and_nobody_else(
+    gateway: Gateway, declarer: Declarer, eventually: Wait
+) -> None:
+    assert (await gateway.send(BODY, signed(BODY), "in-other")).status_code == 202
+    await declarer.publish(admin_token(), endpoint("hub", "in-hub"))
+
+    async def gone() -> bool:
+        return (await gateway.send(BODY, signed(BODY), "in-other")).status_code == 410
+
+    await eventually(gone)
+    answer = await gateway.send(BODY, signed(BODY), "in-other")
+    assert (answer.status_code, answer.json()["code"]) == (410, "gone")
+    stranger = await gateway.send(BODY, signed(BODY, key=b"another"), "in-other")
+    assert (stranger.status_code, stranger.json()) == (401, STRANGER)
+    assert [envelope.origin for envelope in await gateway.stored()][-1] == "webhook/other"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+async def test_other_methods_are_told_which_are_allowed(gateway: Gateway, method: str) -> None:
+    answer = await gateway.http.request(method, "/in/in-hub")
+    assert answer.status_code == 405
+    assert "POST" in answer.headers["allow"]
+
+
 async def test_a_full_ingress_asks_the_sender_to_come_again(gateway: Gateway) -> None:
     jetstream = gateway.nats.jetstream()
     config = (await jetstream.stream_info(INGRESS)).config

@@ -1,7 +1,7 @@
 """One tenant's declared objects at one manifest version: an immutable picture, swapped as a whole."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -46,8 +46,10 @@ class TenantCatalog:
         return at >= self.valid_until
 
 
-def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatalog:
-    """The catalog of a tenant under this manifest, made of its objects."""
+def picture(
+    manifest: Manifest, objects: Iterable[CatalogObject], retired: Iterable[CatalogObject] = ()
+) -> TenantCatalog:
+    """The catalog of a tenant under this manifest, made of its objects; `retired` are endpoints that it no longer names."""
     by_key = {f"{item.kind.lower()}/{item.name}": item for item in objects}
     live = [item for item in by_key.values() if item.state == _LIVE and item.token_sha256 is not None]
     known = identities.table(by_key.values())
@@ -56,10 +58,12 @@ def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatal
         for item in by_key.values()
         if item.kind == "Endpoint" and item.token_sha256 and item.state in (_LIVE, _PAUSED)
     }
+    gone = {item.token_sha256: _endpoint(item, {}) for item in retired if item.token_sha256 is not None}
     principals = {
         item.token_sha256: _principal(item) for item in live if item.kind == "Token" and item.token_sha256
     }
-    usable = {digest: found for digest, found in endpoints.items() if found is not None}
+    usable = {digest: replace(found, retired=True) for digest, found in gone.items() if found is not None}
+    usable |= {digest: found for digest, found in endpoints.items() if found is not None}
     return TenantCatalog(
         manifest.tenant,
         manifest.epoch,

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sereno.envelope.encode import dumps
 from sereno.envelope.envelope import Envelope
-from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
+from sereno.envelope.identifiers import RANDOM_BYTES, uuid7_text
 from sereno.envelope.receipt import Receipt, receive
 from sereno.envelope.rejection import Rejected
 from sereno.execution_plane import outside
@@ -71,6 +71,8 @@ class Arrival:
 NOWHERE = Endpoint("", "", GitHub(), (), 0)
 """In the place of an endpoint that does not exist; nobody is ever let in there."""
 STRANGER = Refused(401, "unauthenticated", "the endpoint or the signature is not known here")
+# CloudEvents HTTP webhooks 1.0.2, 2.2: a retired target; only who can sign for it learns that it ever was one.
+GONE = Refused(410, "gone", "this endpoint was deleted; send nothing more")
 
 
 class Admission:
@@ -94,6 +96,8 @@ class Admission:
             return replace(STRANGER, reason=verified.reason)
         if not endpoint.admits(arrival.address):
             return replace(STRANGER, reason="address_not_allowed")
+        if endpoint.retired:
+            return GONE
         refused = self._limits(endpoint, arrival)
         if refused is not None:
             return refused
@@ -154,13 +158,12 @@ class Admission:
             traceparent=arrival.trace.get("traceparent"),
             tracestate=arrival.trace.get("tracestate"),
         )
-        envelope = receive(occurrence.event, receipt)
         notes = {**occurrence.notes, outside.ENDPOINT_PAUSED: True} if endpoint.paused else occurrence.notes
-        return replace(envelope, outside={**envelope.outside, **notes})
+        return receive(occurrence.event, receipt, notes)
 
     def _receiptid(self, recorded: datetime) -> str:
         millis = int(recorded.timestamp() * 1000)
-        return str(uuid7(millis, self._randomness(RANDOM_BYTES)))
+        return uuid7_text(millis, self._randomness(RANDOM_BYTES))
 
 
 def _principal(endpoint: Endpoint, occurrence: Occurrence) -> str | None:

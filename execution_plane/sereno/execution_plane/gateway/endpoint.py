@@ -36,6 +36,8 @@ class Endpoint:
     paused: bool = False
     identities: Mapping[str, str] = field(default_factory=dict)
     """The principal behind each actor that is known at this origin."""
+    retired: bool = False
+    """Whether it was deleted: its senders are told so, nobody else."""
 
     @property
     def origin(self) -> str:

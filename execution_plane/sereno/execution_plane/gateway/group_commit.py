@@ -34,10 +34,11 @@ class NotStoredError(Exception):
 @dataclass(slots=True, eq=False)
 class _Batch:
     tenant: str
-    stored: asyncio.Future[None]
     timer: asyncio.TimerHandle | None = None
     items: list[bytes] = field(default_factory=list)
     size: int = 0
+    waiters: list[asyncio.Future[None]] = field(default_factory=list)
+    """One a request, so that a sender that hangs up cancels its own and no other."""
 
     def has_room(self, item: bytes) -> bool:
         return not self.items or (len(self.items) < MAX_EVENTS and self.size + len(item) < MAX_BYTES)
@@ -48,6 +49,15 @@ class _Batch:
 
     def payload(self) -> bytes:
         return b"[" + b",".join(self.items) + b"]"
+
+    def settle(self, fault: NotStoredError | None) -> None:
+        for waiter in self.waiters:
+            if waiter.done():
+                continue
+            if fault is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(fault)
 
 
 class GroupCommit:
@@ -67,9 +77,10 @@ class GroupCommit:
             raise NotStoredError("the gateway is stopping")
         if self._pending + len(items) > MAX_PENDING_EVENTS:
             raise NotStoredError("too many events wait to be written")
-        waiting = dict.fromkeys(self._append(tenant, item).stored for item in items)
-        # One sender that hangs up must not cancel the write of the others.
-        await asyncio.gather(*(asyncio.shield(future) for future in waiting))
+        if len(items) == 1:
+            await self._append(tenant, items[0])
+            return
+        await asyncio.gather(*[self._append(tenant, item) for item in items])
 
     async def close(self) -> None:
         """Accept nothing more, write what was gathered, and wait until it is answered."""
@@ -79,7 +90,7 @@ class GroupCommit:
         while self._writing:
             await asyncio.gather(*self._writing)
 
-    def _append(self, tenant: str, item: bytes) -> _Batch:
+    def _append(self, tenant: str, item: bytes) -> asyncio.Future[None]:
         batch = self._open.get(tenant)
         if batch is not None and not batch.has_room(item):
             self._flush(batch)
@@ -87,14 +98,16 @@ class GroupCommit:
         if batch is None:
             batch = self._begin(tenant)
         batch.add(item)
+        waiter = asyncio.get_running_loop().create_future()
+        batch.waiters.append(waiter)
         self._pending += 1
         if len(batch.items) >= MAX_EVENTS:
             self._flush(batch)
-        return batch
+        return waiter
 
     def _begin(self, tenant: str) -> _Batch:
         loop = asyncio.get_running_loop()
-        batch = _Batch(tenant, loop.create_future())
+        batch = _Batch(tenant)
         batch.timer = loop.call_later(self._max_wait, self._flush, batch)
         self._open[tenant] = batch
         return batch
@@ -113,12 +126,10 @@ class GroupCommit:
         try:
             await self._publish(batch.tenant, batch.payload())
         except Exception as fault:  # noqa: BLE001 - whatever went wrong, every waiter must be told
-            batch.stored.set_exception(_not_stored(fault))
-            # Nobody may be waiting any more; an unread exception would be logged as a fault of ours.
-            batch.stored.exception()
+            batch.settle(_not_stored(fault))
         else:
             _batch_size.record(len(batch.items))
-            batch.stored.set_result(None)
+            batch.settle(None)
         finally:
             self._pending -= len(batch.items)
 

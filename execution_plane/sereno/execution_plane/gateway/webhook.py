@@ -2,39 +2,34 @@
 
 import hashlib
 import os
-import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 
 import orjson
-from opentelemetry import trace
-from opentelemetry.trace import SpanKind
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from sereno.envelope.identifiers import RANDOM_BYTES, to_people, uuid7
+from sereno.envelope.identifiers import RANDOM_BYTES, shown, uuid7_text
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.deliveries.delivery import Delivery, Verdict
+from sereno.execution_plane.gateway import handshake, trace
 from sereno.execution_plane.gateway.admission import NOWHERE, Admission, Admitted, Arrival, Refused
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
-from sereno.execution_plane.gateway.headers import Headers, single
+from sereno.execution_plane.gateway.headers import Headers
 from sereno.execution_plane.gateway.ping import Answered
 from sereno.mailbox.engine.problems import Problem, respond
-from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
+from sereno.mailbox.engine.telemetry import histogram, logger, tally
 
 RETRY_AFTER_SECONDS = 2
 ACCEPTED = 202
 _SIGN_THE_URL = frozenset({"twilio", "rfc9421"})
-_RATE = re.compile("0*[1-9][0-9]*")
-_PROPAGATOR = TraceContextTextMapPropagator()
 _log = logger("gateway")
-_requests = counter("sereno.webhook.requests")
+_requests = tally("sereno.webhook.requests")
 _duration = histogram("sereno.webhook.duration")
-_stored = counter("sereno.ingress.events")
+_stored = tally("sereno.ingress.events")
 
 
 class WebhookGateway:
@@ -56,7 +51,6 @@ class WebhookGateway:
         self._clock = clock
         self._record = record
         self._public_url = public_url.rstrip("/")
-        self._tracer = tracer()
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
@@ -70,40 +64,32 @@ class WebhookGateway:
         except Exception as fault:  # noqa: BLE001 - the general handler would log the path, and it holds the token
             _log.error("webhook_fault", exc_info=fault)
             response = respond(Problem(500, "fault", "an internal fault; it was logged"))
-        _requests.add(1, {"status": str(response.status_code)})
+        _requests.add(1, response.status_code)
         _duration.record(time.perf_counter() - began)
         return response
 
     def handshake(self, request: Request) -> Response:
-        """Allow whoever asks (CloudEvents webhooks 1.0, 4): the signature decides later, and tokens are not told apart."""
-        headers = {"Allow": "OPTIONS, POST"}
-        origin = request.headers.get("webhook-request-origin")
-        if origin and _is_possible(request.headers.get("webhook-request-rate")):
-            headers["WebHook-Allowed-Origin"] = origin
-            headers["WebHook-Allowed-Rate"] = "*"
-        return Response(status_code=200, headers=headers)
+        """Answer who asks whether it may send; see `handshake`."""
+        return Response(status_code=200, headers=dict(handshake.answer(_headers(request))))
 
     async def _receive(self, endpoint_token: str, request: Request, began: float) -> Response:
         body = await request.body()
         recorded = self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
-        parent = _PROPAGATOR.extract(_trace_headers(headers))
-        with self._tracer.start_as_current_span("webhook", context=parent, kind=SpanKind.SERVER):
-            arrival = Arrival(
-                headers,
-                body,
-                recorded,
-                _current_trace(),
-                self._url(endpoint, request),
-                request.method,
-                request.client.host if request.client else None,
-            )
-            decision = self._admission.admit(endpoint, arrival)
-            response = await self._answer(decision)
-        taken = time.perf_counter() - began
+        headers = _headers(request)
+        arrival = Arrival(
+            headers,
+            body,
+            recorded,
+            trace.continued(headers, os.urandom),
+            self._url(endpoint, request),
+            request.method,
+            request.client.host if request.client else None,
+        )
+        decision = self._admission.admit(endpoint, arrival)
+        response = await self._answer(decision)
         # Also where there is no endpoint: the log leaves it out, at the same cost.
-        self._record(_delivery(endpoint or NOWHERE, arrival, decision, response, taken))
+        self._record(_delivery(endpoint or NOWHERE, arrival, decision, response, time.perf_counter() - began))
         return response
 
     def _url(self, endpoint: Endpoint | None, request: Request) -> str:
@@ -119,7 +105,6 @@ class WebhookGateway:
             return _problem(decision)
         if isinstance(decision, Answered):
             return Response(decision.body, decision.status, media_type=decision.media_type)
-        _link_senders_traces(decision)
         return await self._store(decision)
 
     async def _store(self, admitted: Admitted) -> Response:
@@ -132,8 +117,8 @@ class WebhookGateway:
             _log.warning("not_stored", tenant=tenant, error=str(fault))
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-        _stored.add(len(admitted.envelopes), {"family": "webhook"})
-        return _accepted([to_people("rcp", envelope.receiptid) for envelope in admitted.envelopes])
+        _stored.add(len(admitted.envelopes), "webhook")
+        return _accepted([shown("rcp", envelope.receiptid) for envelope in admitted.envelopes])
 
 
 def _delivery(
@@ -147,7 +132,7 @@ def _delivery(
     millis = int(arrival.recorded.timestamp() * 1000)
     return Delivery(
         tenant=endpoint.tenant,
-        id=str(uuid7(millis, os.urandom(RANDOM_BYTES))),
+        id=uuid7_text(millis, os.urandom(RANDOM_BYTES)),
         endpoint=endpoint.name,
         received=arrival.recorded,
         verdict=verdict,
@@ -172,30 +157,8 @@ def _verdict(
     return ("paused" if decision.paused else "accepted"), None, receipts
 
 
-def _trace_headers(headers: Headers) -> Mapping[str, str]:
-    found = {name: single(headers, name) for name in ("traceparent", "tracestate")}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _current_trace() -> Mapping[str, str]:
-    carrier: dict[str, str] = {}
-    _PROPAGATOR.inject(carrier)
-    return carrier
-
-
-def _link_senders_traces(admitted: Admitted) -> None:
-    """A trace named inside an event is another one than the request's: it becomes a link, not the parent."""
-    for envelope in admitted.envelopes:
-        named = envelope.outside.get("traceparent")
-        if isinstance(named, str):
-            context = trace.get_current_span(_PROPAGATOR.extract({"traceparent": named})).get_span_context()
-            if context.is_valid:
-                trace.get_current_span().add_link(context)
-
-
-def _is_possible(rate: str | None) -> bool:
-    """Whether a rate asked for is one (4.1.4): absent, or a positive integer of requests a minute."""
-    return rate is None or _RATE.fullmatch(rate) is not None
+def _headers(request: Request) -> Headers:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
 
 
 def _accepted(receipts: list[str]) -> Response:
