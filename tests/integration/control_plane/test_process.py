@@ -32,7 +32,8 @@ from tests.integration.control_plane.conftest import Apply
 
 TOKEN = "srn_" + "b" * 43
 ROUNDS = 3
-PATIENCE_SECONDS = 180
+# One that waits for an engine gives up after ten seconds of its own; a loaded machine starts six slowly.
+PATIENCE_SECONDS = 240
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ def test_a_killed_postgres_is_started_again(running: Up) -> None:
 
 
 def test_kill_minus_nine_loses_nothing_and_leaves_nothing_in_the_way(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+    data = tmp_path / "a folder"
     documents = tmp_path / "agent.yaml"
     documents.write_text(AGENT)
     with up(data) as first:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from sereno.envelope.identifiers import from_people
-from sereno.execution_plane import gateway_process, processes
+from sereno.execution_plane import gateway_process, pipeline_process
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.postgres import open_pool
@@ -213,7 +213,7 @@ async def hooks(module_engines: Engines, tmp_path_factory: pytest.TempPathFactor
     pool = await open_pool(engines.execution_dsn, application_name="tests", max_size=4)
     work = [
         asyncio.create_task(run(_settings(engines, declarer, folder, name), stop))
-        for name, run in (("gateway", processes.run_gateway), ("pipeline", processes.run_pipeline))
+        for name, run in (("gateway", gateway_process.run), ("pipeline", pipeline_process.run))
     ]
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     try:

@@ -94,10 +94,6 @@ class Admission:
             return STRANGER
         if isinstance(verified, Failed):
             return replace(STRANGER, reason=verified.reason)
-        if not endpoint.admits(arrival.address):
-            return replace(STRANGER, reason="address_not_allowed")
-        if endpoint.retired:
-            return GONE
         refused = self._limits(endpoint, arrival)
         if refused is not None:
             return refused
@@ -117,6 +113,10 @@ class Admission:
         return found if secrets else Failed("secret_missing")
 
     def _limits(self, endpoint: Endpoint, arrival: Arrival) -> Refused | None:
+        if not endpoint.admits(arrival.address):
+            return replace(STRANGER, reason="address_not_allowed")
+        if endpoint.retired:
+            return GONE
         if len(arrival.body) > endpoint.max_body:
             return Refused(413, "too_large", f"the body must be at most {endpoint.max_body} bytes", "body")
         if endpoint.rate is None:
