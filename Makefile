@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-properties torture-clock-changes bench-expansion lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -32,6 +32,7 @@ help:
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
+	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make lock              resolve the dependencies again'
@@ -78,6 +79,9 @@ torture-pipeline: $(VENV)/dev.stamp
 
 torture-outbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.outbox
+
+torture-properties: $(VENV)/dev.stamp
+	@$(BIN)/pytest -n $(JOBS) --timeout 3600 --hypothesis-profile=search -m hypothesis $(PYTEST) tests/unit
 
 torture-clock-changes: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.clock_changes

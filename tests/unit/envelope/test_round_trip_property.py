@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from cloudevents.core.bindings.http import HTTPMessage, from_structured_event
-from hypothesis import given, settings
+from hypothesis import given
 
 from sereno.envelope.decode import Decoded, decode_http, decode_nats, loads_batch, loads_envelope
 from sereno.envelope.encode import (
@@ -20,24 +20,19 @@ from sereno.envelope.envelope import Envelope
 from sereno.envelope.event import Event
 from tests.unit.envelope.generated import envelopes, events
 
-BOUNDED = settings(max_examples=150, deadline=None)
 
-
-@BOUNDED
 @given(events())
 def test_a_structured_event_comes_back_equal(event: Event) -> None:
     answer = decode_http([("Content-Type", MEDIA_TYPE)], dumps(event))
     assert answer == Decoded("structured", (event,))
 
 
-@BOUNDED
 @given(events(), events())
 def test_a_batch_comes_back_equal_and_in_order(one: Event, other: Event) -> None:
     answer = decode_http([("Content-Type", BATCH_MEDIA_TYPE)], dumps_batch([one, other, one]))
     assert answer == Decoded("batch", (one, other, one))
 
 
-@BOUNDED
 @given(events())
 def test_a_binary_message_carries_every_attribute_and_the_data(event: Event) -> None:
     answer = decode_nats(list(nats_headers(event).items()), body(event))
@@ -55,7 +50,6 @@ def test_a_binary_message_carries_every_attribute_and_the_data(event: Event) -> 
     assert all(value.isascii() and " " not in value for value in nats_headers(event).values())
 
 
-@BOUNDED
 @given(envelopes())
 @pytest.mark.req(36, 38)
 def test_an_envelope_comes_back_equal_from_our_stream(envelope: Envelope) -> None:
@@ -63,7 +57,6 @@ def test_an_envelope_comes_back_equal_from_our_stream(envelope: Envelope) -> Non
     assert loads_envelope(orjson.loads(dumps(envelope))) == envelope
 
 
-@BOUNDED
 @given(envelopes())
 def test_what_we_emit_is_a_strict_cloudevent(envelope: Envelope) -> None:
     answer = decode_http([("Content-Type", MEDIA_TYPE)], dumps(envelope))
@@ -71,7 +64,6 @@ def test_what_we_emit_is_a_strict_cloudevent(envelope: Envelope) -> None:
     assert flat(answer.events[0]) == flat(envelope)
 
 
-@BOUNDED
 @given(envelopes())
 def test_the_sdk_accepts_what_we_emit(envelope: Envelope) -> None:
     event = from_structured_event(HTTPMessage({"content-type": MEDIA_TYPE}, dumps(envelope)))
