@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-deadlock torture-pipeline torture-outbox torture-clock-changes bench-expansion torture-timing fuzz-signatures bench-decoder bench-webhooks fuzz-envelope torture-gateway lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-deadlock torture-pipeline torture-outbox torture-clock-changes bench-expansion torture-timing fuzz-signatures bench-decoder bench-webhooks fuzz-envelope torture-gateway torture-properties lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -33,6 +33,7 @@ help:
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
+	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
 	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
 	@echo 'make bench-webhooks    verified webhooks on disk per second, against an empty route of the same server'
@@ -88,6 +89,9 @@ torture-pipeline: $(VENV)/dev.stamp
 
 torture-outbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.outbox
+
+torture-properties: $(VENV)/dev.stamp
+	@$(BIN)/pytest -n $(JOBS) --timeout 3600 --hypothesis-profile=search -m hypothesis $(PYTEST) tests/unit
 
 torture-clock-changes: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.clock_changes

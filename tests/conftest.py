@@ -12,14 +12,15 @@ from tests.distribution import LongestFirst, place
 from tests.e2e.running import Running, running
 from tests.engines import Engines, Servers
 
-# The suite asks the same questions each time, however slow the machine; `--hypothesis-profile=search` asks new ones.
+# The suite asks the same questions each time, however slow the machine; `make torture-properties` asks many new ones.
 hypothesis.settings.register_profile(
     "suite",
+    max_examples=50,
     derandomize=True,
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
-hypothesis.settings.register_profile("search", deadline=None)
+hypothesis.settings.register_profile("search", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile("suite")
 
 

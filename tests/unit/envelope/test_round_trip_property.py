@@ -3,7 +3,7 @@
 import orjson
 import pytest
 from cloudevents.core.bindings.http import HTTPMessage, from_binary_event, from_structured_event
-from hypothesis import given, settings
+from hypothesis import given
 
 from sereno.envelope.decode import Decoded, decode_http, decode_nats, loads_batch, loads_envelope
 from sereno.envelope.encode import (
@@ -21,24 +21,19 @@ from sereno.envelope.envelope import Envelope
 from sereno.envelope.event import Event
 from tests.unit.envelope.generated import envelopes, events
 
-BOUNDED = settings(max_examples=60, deadline=None)
 
-
-@BOUNDED
 @given(events())
 def test_a_structured_event_comes_back_equal(event: Event) -> None:
     answer = decode_http([("Content-Type", MEDIA_TYPE)], dumps(event))
     assert answer == Decoded("structured", (event,))
 
 
-@BOUNDED
 @given(events(), events())
 def test_a_batch_comes_back_equal_and_in_order(one: Event, other: Event) -> None:
     answer = decode_http([("Content-Type", BATCH_MEDIA_TYPE)], dumps_batch([one, other, one]))
     assert answer == Decoded("batch", (one, other, one))
 
 
-@BOUNDED
 @given(events())
 def test_a_binary_message_carries_every_attribute_and_the_data(event: Event) -> None:
     for answer in (
@@ -59,7 +54,6 @@ def test_a_binary_message_carries_every_attribute_and_the_data(event: Event) -> 
         assert dict(read.extensions) == spelt(event)
 
 
-@BOUNDED
 @given(events())
 def test_headers_are_printable_ascii_and_need_no_quotes(event: Event) -> None:
     assert all(value.isascii() and " " not in value for value in nats_headers(event).values())
@@ -69,7 +63,6 @@ def test_headers_are_printable_ascii_and_need_no_quotes(event: Event) -> None:
     assert headers.get("content-type") == (event.datacontenttype or implied)
 
 
-@BOUNDED
 @given(events())
 def test_the_sdk_accepts_a_binary_message(event: Event) -> None:
     theirs = from_binary_event(HTTPMessage(http_headers(event), body(event)))
@@ -88,7 +81,6 @@ def spelt(event: Event) -> dict[str, str]:
     }
 
 
-@BOUNDED
 @given(envelopes(), envelopes())
 def test_the_sdk_accepts_each_event_of_a_batch(one: Envelope, other: Envelope) -> None:
     for document in orjson.loads(dumps_batch([one, other])):
@@ -96,7 +88,6 @@ def test_the_sdk_accepts_each_event_of_a_batch(one: Envelope, other: Envelope) -
         assert read.get_id() == document["id"]
 
 
-@BOUNDED
 @given(envelopes())
 @pytest.mark.req(36, 38)
 def test_an_envelope_comes_back_equal_from_our_stream(envelope: Envelope) -> None:
@@ -104,7 +95,6 @@ def test_an_envelope_comes_back_equal_from_our_stream(envelope: Envelope) -> Non
     assert loads_envelope(orjson.loads(dumps(envelope))) == envelope
 
 
-@BOUNDED
 @given(envelopes())
 def test_what_we_emit_is_a_strict_cloudevent(envelope: Envelope) -> None:
     answer = decode_http([("Content-Type", MEDIA_TYPE)], dumps(envelope))
@@ -112,7 +102,6 @@ def test_what_we_emit_is_a_strict_cloudevent(envelope: Envelope) -> None:
     assert flat(answer.events[0]) == flat(envelope)
 
 
-@BOUNDED
 @given(envelopes())
 def test_the_sdk_accepts_what_we_emit(envelope: Envelope) -> None:
     event = from_structured_event(HTTPMessage({"content-type": MEDIA_TYPE}, dumps(envelope)))
