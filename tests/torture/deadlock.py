@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import asyncpg
 
@@ -39,7 +40,7 @@ NAMES = [f"watch-{n}" for n in range(4)]
 AGENTS = ("support-triage", "billing")
 SCOPES = ("*", TENANT, f"{TENANT}/agent/billing", f"{TENANT}/subscription/watch-0")
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
-WHO = {"reason": "drill", "principal": "user:marta"}
+WHO: dict[str, Any] = {"reason": "drill", "principal": "user:marta"}
 
 
 @dataclass(slots=True)

@@ -164,7 +164,7 @@ def _arrival(row: Record, matches: Sequence[Match]) -> Arrival:
 
 
 async def _rewrite(conn: AnyConnection, passages: Sequence[Passage], ended: Sequence[Ended]) -> None:
-    rows = [
+    rows: list[store.Row] = [
         (
             passage.envelope.tenantid,
             passage.envelope.receiptid,
