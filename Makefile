@@ -31,6 +31,7 @@ help:
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
+	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
@@ -83,6 +84,9 @@ torture-mailbox: $(VENV)/dev.stamp
 
 torture-deadlock: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.deadlock
+
+torture-plans: $(VENV)/dev.stamp
+	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py
 
 torture-pipeline: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.pipeline

@@ -36,6 +36,7 @@ from tests.torture.crashing_postgres import crashing_postgres
 PIPELINES = 4
 ACKERS = 4
 EVENTS = 6
+SHOWN_EVERY = 100
 NAMES = [f"watch-{n}" for n in range(4)]
 AGENTS = ("support-triage", "billing")
 SCOPES = ("*", TENANT, f"{TENANT}/agent/billing", f"{TENANT}/subscription/watch-0")
@@ -144,8 +145,10 @@ async def run(dsn: str, rounds: int, seed: int) -> Rounds:
         async with pool.acquire() as conn, conn.transaction():
             await limits.set_concurrency(conn, TENANT, AGENTS[0], 30)
         done = Rounds(pool, random.Random(seed))
-        for _ in range(rounds):
+        for number in range(1, rounds + 1):
             await done.round()
+            if number % SHOWN_EVERY == 0:
+                sys.stderr.write(f"{number} rounds, {done.deadlocks} deadlocks so far\n")
         # The server's statistics are written when a backend is idle, and read here from a fresh snapshot.
         counted: int = await pool.fetchval(DEADLOCKS)
         done.deadlocks = max(done.deadlocks, counted - before)

@@ -163,11 +163,11 @@ class Mailbox:
         Tenant, origin, actor and genealogy are the platform's to set. Raises RuntimeError where this
         process has no emitter.
         """
-        if self._emitter is None:
-            raise RuntimeError("this mailbox was made without an emitter")
         for place, item in enumerate(items):
             expect_json(f"items[{place}].data", item.data)
             expect_emitted(place, item)
+        if self._emitter is None:
+            raise RuntimeError("this mailbox was made without an emitter")
         return await self._answer("emit", [item.token for item in items], [list(items)], principal)
 
     async def resume(self, tenant: str, message_id: UUID, answer: Mapping[str, Any], principal: str) -> bool:

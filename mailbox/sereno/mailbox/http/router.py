@@ -136,10 +136,8 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
-        count = await mailbox.redrive(
-            home, which, reason=body.reason, principal=caller.name, preview=body.preview
-        )
-        return shapes.Count(count=count)
+        done = mailbox.redrive(home, which, reason=body.reason, principal=caller.name, preview=body.preview)
+        return shapes.Count(count=await _refusing(done))
 
     @routes.post("/mailboxes/{agent}/dead-letter", tags=["mailbox"], summary="End open messages")
     async def dead_letter(
@@ -150,10 +148,10 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
-        count = await mailbox.dead_letter(
+        done = mailbox.dead_letter(
             home, which, reason=body.reason, principal=caller.name, preview=body.preview
         )
-        return shapes.Count(count=count)
+        return shapes.Count(count=await _refusing(done))
 
 
 def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
@@ -206,11 +204,16 @@ def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: K
 
 
 async def _answers(verb: Awaitable[Sequence[Answer]]) -> shapes.Answers:
+    answers = await _refusing(verb)
+    return shapes.Answers(items=[shapes.AnswerItem.of(answer) for answer in answers])
+
+
+async def _refusing(work: Awaitable[T]) -> T:
+    """What it answers; a refusal of ours names the field of the body."""
     try:
-        answers = await verb
+        return await work
     except ValueError as fault:
         raise _of_field("body", fault) from fault
-    return shapes.Answers(items=[shapes.AnswerItem.of(answer) for answer in answers])
 
 
 def _read(path: str, reader: Callable[[], T]) -> T:
