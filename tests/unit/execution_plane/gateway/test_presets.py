@@ -302,6 +302,15 @@ class TestMapping:
     def test_a_time_in_whatever_spelling_names_its_zone(self, written: Any, moment: datetime | None) -> None:
         assert one("hmac", {"at": written}, mapping={"time": "body.at"}).event.time == moment
 
+    def test_of_github_the_rest_stays_as_its_preset_says(self) -> None:
+        body = {"action": "opened", "issue": {"number": 7}, "sender": {"login": "marta", "node_id": "x"}}
+        sent = (("x-github-event", "issues"),)
+        found = one("github", body, headers=sent, mapping={"subject": "body.action"})
+        assert (found.event.type, found.event.subject) == ("com.github.issues.opened", "opened")
+        assert found.event.data == {**body, "sender": {"login": "marta"}}
+        assert found.actor == "marta"
+        assert outside.CLAIMED not in found.notes
+
     def test_dedup_key_and_object(self) -> None:
         mapping = {"dedup_key": "body.a + body.b", "object": "body.a", "id": "body.b"}
         found = one("hmac", {"a": "x", "b": "y"}, mapping=mapping)
