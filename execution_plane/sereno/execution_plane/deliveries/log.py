@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections import Counter, deque
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from sereno.execution_plane.deliveries.delivery import Delivery
@@ -21,6 +21,8 @@ MAX_WAITING = 20_000
 MAX_BATCH = 2_000
 # Whoever knows a URL can send rubbish without end; the first of each minute are enough to see it.
 REFUSED_A_MINUTE = 60
+KEPT = timedelta(days=30)
+_FORGET_EVERY = timedelta(minutes=1)
 SQL = queries.load("sereno.execution_plane.deliveries", "log.sql")
 _log = logger("deliveries")
 
@@ -34,6 +36,7 @@ class DeliveryLog:
         self._minute: datetime | None = None
         self._refused: Counter[tuple[str, str]] = Counter()
         self._left_out = 0
+        self._forgot = datetime.min.replace(tzinfo=UTC)
 
     def record(self, delivery: Delivery) -> None:
         """Keep this delivery, unless it belongs to nobody."""
@@ -51,6 +54,17 @@ class DeliveryLog:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), EVERY_SECONDS)
             await self.flush()
+            await self._forget(datetime.now(UTC))
+
+    async def _forget(self, now: datetime) -> None:
+        """Drop what is older than 30 days, a little each minute."""
+        if now - self._forgot < _FORGET_EVERY:
+            return
+        self._forgot = now
+        try:
+            await self._pool.execute(SQL["forget"], now - KEPT)
+        except DATABASE_FAULTS as fault:
+            _log.warning("deliveries_wait", count=0, error=type(fault).__name__)
 
     async def flush(self) -> None:
         """Write what is gathered; while the database is away, it waits."""

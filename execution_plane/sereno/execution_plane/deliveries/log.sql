@@ -27,4 +27,5 @@ select tenant_id, receipts from execution.delivery where tenant_id = any($1::tex
 select tenant_id, envelope from execution.receipt where tenant_id = any($1::text[]) and receiptid = $2
 
 -- name: forget
-delete from execution.delivery where tenant_id = $1 and received_at < $2
+delete from execution.delivery
+where (tenant_id, id) in (select tenant_id, id from execution.delivery where received_at < $1 limit 10000)

@@ -52,10 +52,14 @@ class FieldMapping:
         if preset is None:
             return self
         inherited = dict(preset.expressions)
-        cuts = bool(self.paths) or "data" in self.expressions
-        if cuts:
+        if self.cuts:
             inherited.pop("data", None)
-        return FieldMapping({**inherited, **self.expressions}, self.paths if cuts else preset.paths)
+        return FieldMapping({**inherited, **self.expressions}, self.paths if self.cuts else preset.paths)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it says which data is kept."""
+        return bool(self.paths) or "data" in self.expressions
 
     def read(self, document: Document, headers: Mapping[str, str]) -> Reading:
         """What the document says; `headers` are those that the signature covers."""

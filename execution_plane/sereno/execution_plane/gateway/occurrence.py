@@ -113,15 +113,16 @@ def _github(endpoint: Endpoint, request: Request, verified: Verified, document: 
         fallback_source=endpoint.origin,
     )
     actor = github_event.actor(document.value)
-    if endpoint.mapping.expressions or endpoint.mapping.paths:
-        reading = endpoint.mapping.read(document, _covered(request, verified))
-        return _checked(
-            endpoint, event, reading, reading.text("actor") or actor, notes, dedup_key.of_body(body_hash)
-        )
-    if event.type != WEBHOOK_RECEIVED:
-        notes.pop(outside.CLAIMED, None)
-    kept = replace(event, data=github_event.kept(document.value))
-    return (Occurrence(kept, dedup_key.of_body(body_hash), actor, notes),)
+    event = replace(event, data=github_event.kept(document.value))
+    if not endpoint.mapping.expressions and not endpoint.mapping.paths:
+        if event.type != WEBHOOK_RECEIVED:
+            notes.pop(outside.CLAIMED, None)
+        return (Occurrence(event, dedup_key.of_body(body_hash), actor, notes),)
+    reading = endpoint.mapping.read(document, _covered(request, verified))
+    if not endpoint.mapping.cuts:
+        reading = replace(reading, data=event.data)
+    actor = reading.text("actor") or actor
+    return _checked(endpoint, event, reading, actor, notes, dedup_key.of_body(body_hash))
 
 
 def _mapped(

@@ -1,6 +1,9 @@
 """One suite for every signature scheme; `tests/webhook_senders.py` signs as the providers describe it."""
 
+import base64
 import dataclasses
+import hashlib
+import hmac
 
 import pytest
 from hypothesis import given, settings
@@ -159,6 +162,23 @@ def test_generic_hexadecimal_may_be_in_capitals() -> None:
     sender = next(one for one in SENDERS if one.id == "hex")
     signed = [(name, "v1=" + value[3:].upper()) for name, value in sender.headers()[1:]]
     assert valid(sender, signed)
+
+
+def test_other_bodies_of_twilio_are_covered_by_the_digest_in_the_url() -> None:
+    scheme, body, secret = named.scheme("twilio"), b'{"n":1}', b"token"
+    assert scheme is not None
+    digest = hashlib.sha256(body).hexdigest()
+    for url, sent, valid_ in (
+        (f"{URL}&bodySHA256={digest}", body, True),
+        (f"{URL}&bodySHA256={digest}", b'{"n":2}', False),
+        (f"https://hooks.example.com:443/in/token?a=b&bodySHA256={digest}", body, True),
+        (URL, body, False),
+    ):
+        signed = url.replace(":443", "")
+        signature = base64.b64encode(hmac.digest(secret, signed.encode(), "sha1")).decode()
+        headers = [("content-type", "application/json"), ("x-twilio-signature", signature)]
+        found = authenticate(scheme, Request(headers, sent, url), [secret], None)
+        assert isinstance(found, Verified) is valid_, (url, found)
 
 
 def test_forms_in_another_spelling_are_one_occurrence_for_twilio() -> None:

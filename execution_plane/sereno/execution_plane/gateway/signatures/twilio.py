@@ -20,6 +20,7 @@ HEADER = "x-twilio-signature"
 SETTINGS = "x-twilio-webhooks-signature-settings"
 FORM = "application/x-www-form-urlencoded"
 _ALGORITHMS: Mapping[str, str] = {"HMAC_SHA1": "sha1", "HMAC_SHA256": "sha256"}
+_DIGEST = "bodySHA256"
 _MOST_FIELDS = 1000
 _DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
@@ -52,25 +53,27 @@ class Twilio:
 
 
 def _vouched(request: Request, fields: bytes) -> Verified | Failed:
-    stated = dict(parse_qsl(urlsplit(request.url).query)).get("bodySHA256")
-    if stated is not None and not _is_form(request.headers):
+    stated = dict(parse_qsl(urlsplit(request.url).query)).get(_DIGEST)
+    if stated is not None and not _is_form(request):
         found = hashlib.sha256(request.body).hexdigest()
         if not hmac.compare_digest(found.encode(), stated.lower().encode("utf-8", "surrogatepass")):
             return Failed("digest_mismatch")
         return Verified()
     # The body can be spelt anew under the same signature, so its occurrence is known by what was signed.
     content = request.url.encode("utf-8", "surrogatepass") + fields
-    return Verified(covers_body=_is_form(request.headers) or not request.body, content=content)
+    return Verified(covers_body=_is_form(request) or not request.body, content=content)
 
 
-def _is_form(headers: Headers) -> bool:
-    kind = media_type.parse(single(headers, "content-type") or "")
-    return kind is not None and kind.essence == FORM
+def _is_form(request: Request) -> bool:
+    """Whether the body is a form; one of no stated kind is, unless the URL holds its hash."""
+    stated = single(request.headers, "content-type")
+    kind = media_type.parse(stated or "")
+    return kind.essence == FORM if kind is not None else stated is None and _DIGEST not in request.url
 
 
 def _fields(request: Request) -> bytes | None:
     """The sorted names and values of a form, in their raw bytes; empty for any other body, None where it is no form."""
-    if not _is_form(request.headers):
+    if not _is_form(request):
         return b""
     try:
         pairs = parse_qsl(request.body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)

@@ -15,5 +15,5 @@ create table execution.delivery (
     by_principal   text,
     primary key (tenant_id, id)
 );
-create index delivery_by_time on execution.delivery (tenant_id, received_at desc);
-create index delivery_by_endpoint on execution.delivery (tenant_id, endpoint, received_at desc);
+create index delivery_by_endpoint on execution.delivery (tenant_id, endpoint, id desc);
+create index delivery_by_age on execution.delivery (received_at);
