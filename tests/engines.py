@@ -110,15 +110,20 @@ def servers(folder: Path) -> Iterator[Servers]:
 
 
 @contextlib.contextmanager
-def embedded_postgres(folder: Path, *, durable: bool = False, major: int | None = None) -> Iterator[str]:
-    """The superuser's DSN of a server of our own; without `durable` no test may kill it."""
+def embedded_postgres(
+    folder: Path, *, durable: bool = False, major: int | None = None, password: str | None = None
+) -> Iterator[str]:
+    """The superuser's DSN of a server of our own; without `durable` no test may kill it.
+
+    A folder that holds one already is used again, by the `password` with which it was made.
+    """
     user = service_user()
     with tempfile.TemporaryDirectory(prefix="sereno-tests-", ignore_cleanup_errors=True) as cache:
         Path(cache).chmod(0o755)
         server = EmbeddedPostgres(
             home=folder / "postgres",
             binaries=reachable_for(find_binaries(major=major), user, Path(cache) / "programs"),
-            password=secrets.token_urlsafe(24),
+            password=password or secrets.token_urlsafe(24),
             log_file=folder / "postgres.log",
             settings={} if durable else UNSAFE_BUT_QUICK,
             durable_init=durable,

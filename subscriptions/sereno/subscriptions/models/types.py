@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.rate import Money, MoneyRate, Rate, parse_money, parse_money_rate, parse_rate
-from sereno.subscriptions.recurrence.zones import iana
+from sereno.subscriptions.recurrence.iana import iana
 
 T = TypeVar("T")
 

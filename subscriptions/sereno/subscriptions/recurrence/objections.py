@@ -7,11 +7,11 @@ from typing import Any
 
 from sereno.subscriptions.recurrence.cron import check_cron
 from sereno.subscriptions.recurrence.declared import declared_series, declared_times
+from sereno.subscriptions.recurrence.iana import iana
 from sereno.subscriptions.recurrence.local_time import DEFAULT
 from sereno.subscriptions.recurrence.recurring import of_calendar
 from sereno.subscriptions.recurrence.refusal import Refused
 from sereno.subscriptions.recurrence.rule_text import parse_rule
-from sereno.subscriptions.recurrence.zones import iana
 
 _OWN_NAME = re.compile(r"^(?:time|dtstart|ics): ")
 

@@ -2,14 +2,12 @@
 
 from datetime import UTC, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
+from sereno.subscriptions.recurrence.iana import iana
 from sereno.subscriptions.recurrence.refusal import Refused, shortened
 
-_NO_PLACES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
-_LONGEST = 64
 _UTC_NAMES = frozenset(
     {"UTC", "Z", "Etc/UTC", "Zulu", "UCT", "Universal", "Etc/Universal", "Etc/Zulu", "Etc/UCT"}
 )
@@ -39,18 +37,3 @@ def _find(name: str) -> tzinfo | None:
         for first in range(max(0, len(parts) - 3), len(parts)):
             found = found or iana("/".join(parts[first:]))
     return found
-
-
-def iana(name: str) -> ZoneInfo | None:
-    """The zone of an IANA name that says a place or an offset; None for any other name."""
-    if (
-        not name
-        or len(name) > _LONGEST
-        or name in _NO_PLACES
-        or name.split("/", maxsplit=1)[0] in ("posix", "right")
-    ):
-        return None
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
