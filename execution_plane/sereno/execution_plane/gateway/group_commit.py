@@ -5,6 +5,7 @@ of them with `NotStoredError`; what was stored all the same is absorbed by the d
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,9 @@ MAX_EVENTS = 500
 MAX_BYTES = 512 * 1024
 MAX_WAIT_SECONDS = 0.003
 MAX_PENDING_EVENTS = 20_000
+# The server writes one message after the other. While two of a tenant are on their way, more of them would only wait
+# there; gathered here they become one, so that a slow disk makes larger messages instead of more.
+MAX_WRITING = 2
 # Senders give up after 3 to 10 seconds; the answer must come before.
 PUBLISH_TIMEOUT_SECONDS = 2.5
 
@@ -37,6 +41,7 @@ class _Batch:
     timer: asyncio.TimerHandle | None = None
     items: list[bytes] = field(default_factory=list)
     size: int = 0
+    due: bool = False
     waiters: list[asyncio.Future[None]] = field(default_factory=list)
     """One a request, so that a sender that hangs up cancels its own and no other."""
 
@@ -68,6 +73,7 @@ class GroupCommit:
         self._max_wait = max_wait_seconds
         self._open: dict[str, _Batch] = {}
         self._writing: set[asyncio.Task[None]] = set()
+        self._writing_of: Counter[str] = Counter()
         self._pending = 0
         self._closed = False
 
@@ -108,9 +114,15 @@ class GroupCommit:
     def _begin(self, tenant: str) -> _Batch:
         loop = asyncio.get_running_loop()
         batch = _Batch(tenant)
-        batch.timer = loop.call_later(self._max_wait, self._flush, batch)
+        batch.timer = loop.call_later(self._max_wait, self._due, batch)
         self._open[tenant] = batch
         return batch
+
+    def _due(self, batch: _Batch) -> None:
+        """Its time is over: it goes now, or with the first write that ends."""
+        batch.due = True
+        if self._writing_of[batch.tenant] < MAX_WRITING:
+            self._flush(batch)
 
     def _flush(self, batch: _Batch) -> None:
         if self._open.get(batch.tenant) is not batch:
@@ -118,6 +130,7 @@ class GroupCommit:
         del self._open[batch.tenant]
         if batch.timer is not None:
             batch.timer.cancel()
+        self._writing_of[batch.tenant] += 1
         task = asyncio.get_running_loop().create_task(self._write(batch))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
@@ -132,6 +145,15 @@ class GroupCommit:
             batch.settle(None)
         finally:
             self._pending -= len(batch.items)
+            self._written(batch.tenant)
+
+    def _written(self, tenant: str) -> None:
+        self._writing_of[tenant] -= 1
+        if not self._writing_of[tenant]:
+            del self._writing_of[tenant]
+        waiting = self._open.get(tenant)
+        if waiting is not None and waiting.due:
+            self._due(waiting)
 
 
 def _not_stored(fault: Exception) -> NotStoredError:
