@@ -17,13 +17,10 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
 # Every target that is a plain word is a command, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
-=======
 # Every target that is a plain word is a command, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
->>>>>>> time
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -42,15 +39,12 @@ help:
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
-<<<<<<< HEAD
 	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
 	@echo 'make bench-webhooks    verified webhooks on disk per second, against an empty route of the same server'
 	@echo 'make fuzz-envelope     ten minutes of bent messages at the decoder'
 	@echo 'make torture-gateway   kill -9 the gateway and NATS at random under load, 50 times and more'
-=======
 	@echo 'make bench-schedules   due schedules: cost of each among few and many, lateness under load'
 	@echo 'make torture-schedules  kill -9 two schedulers at random while the clock jumps'
->>>>>>> time
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
