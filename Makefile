@@ -19,8 +19,6 @@ INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 .DEFAULT_GOAL := help
 # Every target that is a plain word is a command, not a file.
 .PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
-# Every target that is a plain word is a command, not a file.
-.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
