@@ -23,7 +23,7 @@ from sereno.mailbox.engine.postgres import open_pool
 from sereno.subscriptions import schedule as rule
 from sereno.subscriptions.models.source import TimeSource
 from tests.driven_clock import DAY, Clock, timed
-from tests.engines import Engines, drop_template, fresh, prepare_template, servers, template_name
+from tests.engines import Engines, databases, fresh, servers
 from tests.integration.pipeline.conftest import Plane, open_plane
 
 ROUNDS = 60
@@ -160,11 +160,12 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.write(f"seed {seed}\n")
     with tempfile.TemporaryDirectory(prefix="sereno-torture-") as folder:
         Path(folder).chmod(0o755)
-        with servers(Path(folder)) as engines_of:
-            prepare_template(engines_of, template_name())
-            with fresh(engines_of) as engines:
-                wrong = asyncio.run(_run(engines, rounds, seed))
-            drop_template(engines_of)
+        with (
+            servers(Path(folder)) as running,
+            databases(running) as copies,
+            fresh(running, copies) as engines,
+        ):
+            wrong = asyncio.run(_run(engines, rounds, seed))
     sys.stdout.write("\n".join(wrong[:50] or [f"{rounds} kills: every slot is exactly one message"]) + "\n")
     return 1 if wrong else 0
 

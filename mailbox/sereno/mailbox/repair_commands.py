@@ -1,5 +1,7 @@
 """Commands of operators on the database of the mailbox: `rebuild mailbox` and `restore`."""
 
+from typing import Annotated
+
 import typer
 
 from sereno.mailbox import epoch, rebuild
@@ -20,21 +22,32 @@ def register(app: typer.Typer) -> None:
     app.command("restore")(restore)
 
 
-def rebuild_mailbox(*, postgres: Postgres = None, data: Data = None, json: Json = False) -> None:
-    """Drop where messages stand, fold it out of the log again, and show where it differs: nowhere."""
-    differences = run(_rebuild(address(postgres, data)))
-    shown = [
-        {"table": one.table, "tenant": one.key[0], "id": str(one.key[1]), "columns": _columns(one)}
-        for one in differences
-    ]
+def rebuild_mailbox(
+    *,
+    check: Annotated[bool, typer.Option("--check", help="Only compare; change nothing.")] = False,
+    postgres: Postgres = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Fold where messages stand out of the log again beside what is in use, and put right what differs from it."""
+    rebuilt = run(_rebuild(address(postgres, data), check=check))
+    mended, differences = list(map(_shown, rebuilt.mended)), list(map(_shown, rebuilt.differences))
     if json:
-        print_json({"differences": shown})
-    else:
-        print_table(["table", "tenant", "id", "columns"], [list(row.values()) for row in shown])
+        print_json({"mended": mended, "differences": differences})
+    elif mended or differences:
+        print_table(["table", "tenant", "id", "columns"], [list(r.values()) for r in differences or mended])
     if differences:
-        raise CommandError(
-            f"{len(differences)} rows differ from what the log tells; nothing was changed", Exit.FAULT
+        raise CommandError(f"{len(differences)} rows differ from what the log tells", Exit.FAULT)
+    if not json:
+        typer.echo(
+            f"{len(mended)} rows were put right; everything stands as the log tells"
+            if mended
+            else "Everything stands as the log tells"
         )
+
+
+def _shown(one: rebuild.Difference) -> dict[str, object]:
+    return {"table": one.table, "tenant": one.key[0], "id": str(one.key[1]), "columns": _columns(one)}
 
 
 def restore(*, postgres: Postgres = None, data: Data = None, json: Json = False) -> None:
@@ -54,9 +67,9 @@ def _columns(one: rebuild.Difference) -> list[str]:
     return [name for name, value in one.after.items() if one.before.get(name) != value]
 
 
-async def _rebuild(dsn: str) -> list[rebuild.Difference]:
+async def _rebuild(dsn: str, *, check: bool) -> rebuild.Rebuilt:
     async with await open_pool(dsn, application_name=_APPLICATION, max_size=1) as pool:
-        return await rebuild.rebuild(pool)
+        return rebuild.Rebuilt([], await rebuild.compare(pool)) if check else await rebuild.rebuild(pool)
 
 
 async def _restore(dsn: str) -> int:

@@ -29,7 +29,7 @@ from sereno.mailbox.lease_items import (
 from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.principal import SYSTEM, Principal
 from sereno.mailbox.reach import Reach
-from sereno.mailbox.refusals import expect, expect_json, expect_park, expect_tokens
+from sereno.mailbox.refusals import expect, expect_emitted, expect_json, expect_park, expect_tokens
 from sereno.mailbox.wake import Wake
 
 MAX_BATCH = 1000
@@ -163,11 +163,11 @@ class Mailbox:
         Tenant, origin, actor and genealogy are the platform's to set. Raises RuntimeError where this
         process has no emitter.
         """
-        if self._emitter is None:
-            raise RuntimeError("this mailbox was made without an emitter")
         for place, item in enumerate(items):
             expect_json(f"items[{place}].data", item.data)
-            expect(bool(item.type), f"items[{place}].type: expected a type, got nothing")
+            expect_emitted(place, item)
+        if self._emitter is None:
+            raise RuntimeError("this mailbox was made without an emitter")
         return await self._answer("emit", [item.token for item in items], [list(items)], principal)
 
     async def resume(self, tenant: str, message_id: UUID, answer: Mapping[str, Any], principal: str) -> bool:
@@ -205,7 +205,7 @@ class Mailbox:
         principal: str,
         preview: bool = False,
     ) -> int:
-        """End what nobody holds, dead with this reason; with `preview` only says how many."""
+        """End open messages, dead with this reason, what is held at the next renewal; with `preview` only says how many."""
         return await dead_letter.end(
             self.pool, tenant, which, reason=reason, principal=principal, preview=preview
         )

@@ -1,7 +1,7 @@
 """Puts the text of calendar files where a declaration names them: `ics: FILE` of a time source."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import yaml
@@ -36,7 +36,7 @@ def _inlined(text: str, read: Callable[[str], str]) -> str:
     return text
 
 
-def _named(roots: list[yaml.Node | None]) -> Iterator[yaml.ScalarNode]:
+def _named(roots: Iterable[yaml.Node | None]) -> Iterator[yaml.ScalarNode]:
     for root in roots:
         node = root
         for name in _PATH:

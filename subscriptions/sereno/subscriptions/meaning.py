@@ -25,6 +25,11 @@ _ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
 _PLATFORM = "sereno.platform."
 _TYPE = re.compile(r"[a-z0-9._-]+")
 _EMITTED = frozenset(entry.name for entry in CATALOGUE if entry.family == "platform")
+# Which scheme leaves what open.
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "hmac": ("header", "prefix", "encoding", "algorithm"),
+    "rfc9421": ("components", "tag"),
+}
 
 Objection = tuple[Path, str]
 
@@ -47,15 +52,20 @@ def _tenant(metadata: Any) -> Iterator[Objection]:
 def _endpoint(spec: Any) -> Iterator[Objection]:
     if not isinstance(spec, Mapping):
         return
-    if spec.get("scheme") == "hmac" and spec.get("header") is None:
+    scheme = spec.get("scheme")
+    if scheme == "hmac" and spec.get("header") is None:
         yield ("spec", "header"), "required beside scheme: hmac, such as X-Signature-256"
-    if spec.get("scheme") == "github":
-        for name in ("header", "prefix", "encoding"):
-            if spec.get(name) is not None:
-                yield ("spec", name), "not allowed beside scheme: github, which fixes it"
+    for owner, names in _OPTIONS.items():
+        for name in names if scheme != owner and isinstance(scheme, str) else ():
+            if spec.get(name) not in (None, [], ()):
+                yield ("spec", name), f"not allowed beside scheme: {scheme}, which fixes it"
     secrets = spec.get("secrets")
     if isinstance(secrets, list) and len(secrets) != len({str(secret) for secret in secrets}):
         yield ("spec", "secrets"), "expected two different secrets"
+    mapping = spec.get("mapping")
+    for name, source in mapping.items() if isinstance(mapping, Mapping) else ():
+        if isinstance(source, str):
+            yield from _compiles(source, ("spec", "mapping", name))
 
 
 def _subscription(spec: Any) -> Iterator[Objection]:
@@ -103,10 +113,14 @@ def _expressions(filters: list[tuple[Path, Mapping[str, Any]]]) -> Iterator[Obje
     for path, one in filters:
         source = one.get("cel")
         if isinstance(source, str):
-            try:
-                compile_expression(source)
-            except ValueError as fault:
-                yield (*path, "cel"), str(fault)
+            yield from _compiles(source, (*path, "cel"))
+
+
+def _compiles(source: str, path: Path) -> Iterator[Objection]:
+    try:
+        compile_expression(source)
+    except ValueError as fault:
+        yield path, str(fault)
 
 
 def _time(time: Any) -> Iterator[Objection]:

@@ -13,12 +13,8 @@ LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
         ("mode",): None,
         ("budget",): None,
         ("egress",): None,
-        ("identities",): None,
     },
     "Endpoint": {
-        ("scheme",): frozenset(
-            {"standard", "stripe", "slack", "gitlab", "shopify", "twilio", "discord", "cloudevents"}
-        ),
         ("sensitivity",): None,
         ("purpose",): None,
     },

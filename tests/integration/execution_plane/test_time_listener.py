@@ -10,11 +10,11 @@ from nats.aio.client import Client
 
 from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
+from sereno.execution_plane import listeners_process
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.listeners.schedules import SQL
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane.processes import run_listeners
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
@@ -70,7 +70,7 @@ def once(**more: Any) -> Any:
     return subscription("once", {"time": {"at": "2026-11-30T10:00:00Z"}}, updated_at=START - HOUR, **more)
 
 
-async def test_any_number_of_listeners_make_one_signal_of_one_instant(plane: Plane) -> None:
+async def test_q51_any_number_of_listeners_make_one_signal_of_one_instant(plane: Plane) -> None:
     await plane.declare(once())
     listeners = [plane.listener() for _ in range(4)]
     for listener in listeners:
@@ -97,7 +97,7 @@ async def test_an_instant_once_written_down_is_never_emitted_again(plane: Plane)
     assert await plane.instants() == [START]
 
 
-async def test_a_gap_leaves_one_record(plane: Plane) -> None:
+async def test_q53_a_gap_leaves_one_record(plane: Plane) -> None:
     await plane.declare(tick(misfire="skip"))
     listener = plane.listener()
     await listener.observe(START)
@@ -174,7 +174,7 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     source = {"time": {"at": due.isoformat()}}
     await plane.declare(subscription("soon", source, updated_at=datetime.now(UTC)))
     stop = asyncio.Event()
-    process = asyncio.create_task(run_listeners(settings("listeners"), stop))
+    process = asyncio.create_task(listeners_process.run(settings("listeners"), stop))
 
     async def arrived() -> bool:
         return (await operator.jetstream().stream_info(INGRESS)).state.messages == 1
@@ -187,7 +187,7 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     message = await operator.jetstream().get_msg(INGRESS, 1)
     (signal,) = loads_batch(message.data or b"")
     assert signal.time == due
-    assert timedelta() <= signal.recordedtime - due < timedelta(seconds=5)
+    assert timedelta() <= signal.recordedtime - due < MINUTE
 
 
 async def test_a_claim_reads_what_is_due_and_not_what_there_is(pool: AnyPool) -> None:

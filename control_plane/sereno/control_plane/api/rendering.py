@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from sereno.control_plane import endpoint_secrets
 from sereno.control_plane.api import models
 from sereno.control_plane.applying import Applied
 from sereno.control_plane.catalog.difference import differences
@@ -46,7 +47,9 @@ class Renderer:
 
     def endpoint(self, item: Item, tokens: Mapping[Address, str]) -> models.EndpointEntry:
         """An endpoint with its URL."""
-        return models.EndpointEntry(**_fields(item), url=self.url(tokens.get(item.address)))
+        fields = _fields(item)
+        spec = {**item.spec, "secrets": endpoint_secrets.shown(item.spec["secrets"])}
+        return models.EndpointEntry(**{**fields, "spec": spec}, url=self.url(tokens.get(item.address)))
 
     def subscription(self, item: Item, activities: Mapping[str, Activity]) -> models.SubscriptionEntry:
         """A subscription with its activity."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
@@ -19,6 +18,7 @@ from sereno.control_plane.commands.flags import (
     control,
     planes,
 )
+from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
@@ -97,7 +97,7 @@ def preview(
 ) -> None:
     """Show when a subscription fires next, in its zone and in UTC, and why not when it does not."""
     client = control(planes(control_url, None, token, data))
-    path = f"{PATH}/{quote(name, safe='')}/preview"
+    path = f"{PATH}/{segment(name, 'NAME')}/preview"
     found = client.get(path, tenant=tenant, count=str(count), after=after)
     if json:
         print_json(found)
@@ -177,7 +177,7 @@ def delete(
 
 
 def _move(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
-    path = f"{PATH}/{quote(name, safe='')}/{verb}"
+    path = f"{PATH}/{segment(name, 'NAME')}/{verb}"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
     if json:

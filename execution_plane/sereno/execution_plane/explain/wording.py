@@ -108,11 +108,35 @@ def _cooldown(numbers: Numbers, subscription: str) -> Wording:
     )
 
 
+def _stopped(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"the stop of {numbers['scope']} held it",
+        "a delivery before the stop was engaged",
+        "lift the stop: what it held is delivered then",
+    )
+
+
+def _misfire(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"its instant passed while the stop of {numbers['scope']} held it, and misfire is {numbers['misfire']}",
+        "misfire: all",
+        f"nothing: the next instant of {subscription} comes by itself",
+    )
+
+
 def _error(numbers: Numbers, subscription: str) -> Wording:
     return Wording(
         f"it could not be decided: {numbers['fault']}",
         "data for which every filter can be evaluated",
         f"mend the filter of {subscription} or the sender's data; the retry of the sender is a first arrival",
+    )
+
+
+def _undecidable(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"it could not be stored with its decision: {numbers['fault']}",
+        "data that the database can keep",
+        "ask the sender to send it in another form; its bytes are kept in quarantine (sereno notices)",
     )
 
 
@@ -150,6 +174,8 @@ _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
     "policy_expired": _policy_expired,
     "sender_unverified": _sender_unverified,
     "cooldown": _cooldown,
+    "stopped": _stopped,
+    "misfire": _misfire,
     "filter_fault": _error,
-    "undecidable": _error,
+    "undecidable": _undecidable,
 }

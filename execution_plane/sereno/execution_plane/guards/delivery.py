@@ -1,4 +1,6 @@
-"""Guard 6: what passed becomes one message, whose identity follows from the receipt and the subscription."""
+"""Guard 6: what passed becomes one message, whose identity follows from the receipt and the subscription,
+unless a stop stands in the way.
+"""
 
 from hashlib import sha256
 from uuid import UUID
@@ -10,6 +12,8 @@ from sereno.execution_plane.guards.passage import Passage
 
 def delivery(passage: Passage) -> Passage:
     """Deliver: the same receipt and subscription give the same message id, however often they are decided."""
+    if passage.given.stop is not None:
+        return passage.objects("delivery", "held", "stopped", {"scope": passage.given.stop})
     message = message_id(passage.envelope, passage.subscription.name)
     return passage.delivers(message, {"message": str(message), "priority": passage.subscription.priority})
 

@@ -66,6 +66,7 @@ class Ledger:
         policy_valid_until: datetime | None,
         ancestors: tuple[Ancestor, ...] = (),
         body: Body | None = None,
+        stop: str | None = None,
     ) -> Passage:
         """Send the event through the guards and remember what came of it."""
         memory = self.memories.get((envelope.tenantid, subscription.name), Memory())
@@ -78,7 +79,7 @@ class Ledger:
             last_delivered=memory.last_delivered,
         )
         standing = self._standing(subscription, policy_valid_until)
-        passage = run(Passage(Given(envelope, subscription, clock, state, standing)))
+        passage = run(Passage(Given(envelope, subscription, clock, state, standing, stop)))
         self._evolve(passage, memory)
         return passage
 

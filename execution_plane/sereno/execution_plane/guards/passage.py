@@ -75,13 +75,16 @@ _NOT_REACHED = {name: Verdict(name, "not_reached") for name in GUARD_NAMES}
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a passage is decided upon; no guard changes it. `standing` is the subscription's under the policy in force."""
+    """What a passage is decided upon; no guard changes it. `standing` is the subscription's under the policy in force,
+    `stop` the scope of a stop that stands in its way.
+    """
 
     envelope: Envelope
     subscription: Subscription
     clock: Reading
     state: GuardState
     standing: Standing
+    stop: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.round import Decided, Setting, decide, message_of, reports
+from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import faults, outbox
@@ -31,8 +32,10 @@ async def deliver(
 ) -> Delivered:
     """Decide the arrivals that no committed transaction decided, inside the caller's transaction.
 
-    Locks are taken in the one order of the plane: subscription state, then bodies and keys, then messages, then logs.
+    Locks are taken in the one order of the plane: the stop's key, subscription state, then bodies and keys, then
+    messages, then logs.
     """
+    stops = await stop.scopes(conn, {a.envelope.tenantid for a in arrivals})
     keys = {(a.envelope.tenantid, match.subscription.name) for a in arrivals for match in a.matches}
     memories = await store.lock_state(conn, keys)
     known = await store.decided_receipts(conn, arrivals)
@@ -46,7 +49,7 @@ async def deliver(
         memories=memories,
     )
     setting = Setting(
-        await store.database_clock(conn), policy_valid_until, await store.load_causes(conn, fresh)
+        await store.database_clock(conn), policy_valid_until, await store.load_causes(conn, fresh), stops
     )
     decided = decide(fresh, ledger, setting)
     faults.point("pipeline.after_decide")

@@ -12,6 +12,7 @@ from sereno.execution_plane.guards.passage import Ancestor, Given, GuardState, P
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.mailbox.message import Message, SubscriptionRef
+from sereno.mailbox.scope import Scope
 from sereno.subscriptions.report import Activity, ActivityReport
 
 FILTER_FAULT = "filter_fault"
@@ -19,11 +20,21 @@ FILTER_FAULT = "filter_fault"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a round is decided upon besides the ledger: the database clock, each tenant's policy, the causes."""
+    """What a round is decided upon besides the ledger: the database clock, each tenant's policy, the causes,
+    what stands still.
+    """
 
     database: datetime
     policy_valid_until: Mapping[str, datetime]
     causes: Mapping[tuple[str, str], tuple[Ancestor, ...]] = field(default_factory=dict)
+    stops: Sequence[Scope] = ()
+
+    def stop_of(self, subscription: Subscription) -> str | None:
+        """The first stop that stands in the way of this subscription."""
+        stands = (
+            s for s in self.stops if s.covers(subscription.tenant, subscription.agent, subscription.name)
+        )
+        return next(map(str, stands), None)
 
     def ancestors(self, arrival: Arrival) -> tuple[Ancestor, ...]:
         """The messages that led to this event."""
@@ -69,6 +80,7 @@ def _decide(arrival: Arrival, ledger: Ledger, setting: Setting) -> Decided:
                 policy_valid_until=setting.policy_valid_until.get(envelope.tenantid),
                 ancestors=setting.ancestors(arrival),
                 body=body,
+                stop=setting.stop_of(match.subscription),
             )
         )
     if key is not None and body is None:

@@ -79,6 +79,35 @@ def counter(name: str) -> Counter:
     return metrics.get_meter(_SCOPE).create_counter(name, unit=metric.unit, description=metric.description)
 
 
+class Tally:
+    """A counter for what happens thousands of times a second: it adds up here until the metrics are read."""
+
+    def __init__(self, name: str) -> None:
+        (self._label,) = METRICS[name].labels
+        self._counter = counter(name)
+        self._counts: dict[str | int, int] = {}
+
+    def add(self, amount: int, value: str | int) -> None:
+        """Count so many under this value of the metric's one label."""
+        self._counts[value] = self._counts.get(value, 0) + amount
+
+    def flush(self) -> None:
+        """Hand over what was counted."""
+        counts, self._counts = self._counts, {}
+        for value, amount in counts.items():
+            self._counter.add(amount, {self._label: str(value)})
+
+
+_TALLIES: list[Tally] = []
+
+
+def tally(name: str) -> Tally:
+    """The catalogued counter of this name, which has one label, as a tally."""
+    made = Tally(name)
+    _TALLIES.append(made)
+    return made
+
+
 def gauge(name: str) -> UpDownCounter:
     """The catalogued up-down counter of this name."""
     metric = METRICS[name]
@@ -105,7 +134,7 @@ def tracer() -> trace.Tracer:
 
 def logger(name: str, **bound: object) -> Any:
     """A structured logger; ids go in as keywords: `tenant`, `receipt`, `subscription`, `message`, `token`."""
-    return structlog.stdlib.get_logger(name).bind(logger=name, **bound)
+    return structlog.stdlib.get_logger(name, **bound)
 
 
 def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) -> None:
@@ -119,6 +148,7 @@ def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) ->
 def _setup_logs(process: str, *, json_logs: bool, level: int) -> None:
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
@@ -161,4 +191,6 @@ def _hide(key: str, value: object) -> object:
 
 def metrics_page() -> tuple[bytes, str]:
     """What `/metrics` answers: the body and its content type."""
+    for each in _TALLIES:
+        each.flush()
     return generate_latest(REGISTRY), CONTENT_TYPE_LATEST

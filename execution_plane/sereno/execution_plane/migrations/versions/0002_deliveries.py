@@ -1,10 +1,10 @@
-"""Derive schedules one by one, hold them, and tell by which version of a subscription an instant was due."""
+"""Keep the deliveries of webhook endpoints for the operator, also the refused ones."""
 
 from pathlib import Path
 
 from alembic import op
 
-revision = "0002_schedules"
+revision = "0002_deliveries"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
@@ -19,4 +19,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("schedules are derived: drop their rows, and they are made again")
+    op.execute("drop table execution.delivery")
