@@ -10,6 +10,7 @@ import orjson
 
 from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.listeners.schedule import Advance, Schedule, Skipped
+from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
 from sereno.subscriptions.models.source import TimeSource
@@ -68,13 +69,22 @@ async def claim_due(connection: AnyConnection, rules: Rules, now: datetime, limi
     rows = await connection.fetch(SQL["claim_due"], now, limit)
     if not rows:
         return []
-    tenants = {row["tenant_id"] for row in rows}
-    stopped = {row["t"] for row in await connection.fetch(SQL["stopped"], sorted(tenants))}
-    if stopped:
-        await connection.execute(SQL["hold"], *_keys(row for row in rows if row["tenant_id"] in stopped))
-        rows = [row for row in rows if row["tenant_id"] not in stopped]
+    scopes = await stop.scopes(connection, {row["tenant_id"] for row in rows})
+    standing = [row for row in rows if any(_covers(scope, row) for scope in scopes)]
+    if standing:
+        await connection.execute(SQL["hold"], *_keys(standing))
+        held = {(row["tenant_id"], row["schedule"]) for row in standing}
+        rows = [row for row in rows if (row["tenant_id"], row["schedule"]) not in held]
     known = await rules.of(connection, rows)
     return [schedule_of(row, known[row["rule"]]) for row in rows]
+
+
+def _covers(scope: stop.Scope, row: asyncpg.Record) -> bool:
+    """Whether a schedule stands still; what is due for a stopped agent is held by the guards on its way there."""
+    tenant, subscription = row["tenant_id"], row["subscription"]
+    return (
+        scope.agent is None and scope.tenant in (None, tenant) and scope.subscription in (None, subscription)
+    )
 
 
 async def advance(connection: AnyConnection, steps: Sequence[Advance]) -> None:

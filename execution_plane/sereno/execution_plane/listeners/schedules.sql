@@ -95,9 +95,6 @@ FOR UPDATE SKIP LOCKED;
 SELECT DISTINCT ON (rule) rule, spec FROM execution.schedule
 WHERE (tenant_id, schedule) IN (SELECT * FROM unnest($1::text[], $2::uuid[]));
 
--- name: stopped
-SELECT t FROM mailbox.stopped($1) AS t;
-
 -- name: hold
 UPDATE execution.schedule SET held = true
 WHERE (tenant_id, schedule) IN (SELECT * FROM unnest($1::text[], $2::uuid[]));
@@ -105,7 +102,9 @@ WHERE (tenant_id, schedule) IN (SELECT * FROM unnest($1::text[], $2::uuid[]));
 -- name: release
 -- After a stop ended, what became due meanwhile is late, and its misfire says what is done about it.
 UPDATE execution.schedule SET held = false
-WHERE held AND NOT EXISTS (SELECT FROM mailbox.stop WHERE scope IN ('*', tenant_id));
+WHERE held AND NOT EXISTS (
+    SELECT FROM mailbox.stop WHERE scope IN ('*', tenant_id, tenant_id || '/subscription/' || subscription)
+);
 
 -- name: advance
 UPDATE execution.schedule AS schedule
