@@ -71,14 +71,15 @@ class Floor:
 class Ours:
     """The mailbox through its own Python verbs, with everything on: stop, token, log, attempts, fairness, limits."""
 
-    def __init__(self, batch: int) -> None:
+    def __init__(self, batch: int, loops: int = LOOPS) -> None:
         self.name = f"sereno/{batch}"
-        self.setting = f"claim by {batch}, {LOOPS} loops, {SUBSCRIPTIONS} subscriptions"
+        self.setting = f"claim by {batch}, {loops} loops, {SUBSCRIPTIONS} subscriptions"
         self._batch = batch
+        self._loops = loops
 
     async def open(self, dsn: str) -> None:
         await database.prepare(dsn)
-        self.pool: AnyPool = await open_pool(dsn, application_name="bench", max_size=LOOPS)
+        self.pool: AnyPool = await open_pool(dsn, application_name="bench", max_size=self._loops)
         self.mailbox = Mailbox(self.pool)
 
     async def deposit(self, count: int, batch: int) -> None:
@@ -87,14 +88,19 @@ class Ours:
                 await deposit(conn, [_message(n) for n in range(min(batch, count - start))])
 
     async def drain(self, count: int) -> None:
-        await _looped(self._round, count)
+        done = sum(await asyncio.gather(*(self._loop() for _ in range(self._loops))))
+        assert done == count, f"{done} of {count}"
 
-    async def _round(self) -> int:
-        claimed = await self.mailbox.claim("acme", "triage", max=self._batch, incarnation="bench")
-        if claimed:
-            answers = await self.mailbox.ack([AckItem(one.lease.token) for one in claimed])
+    async def _loop(self) -> int:
+        """What a busy worker does: acknowledge what is done with the claim of what comes next."""
+        total, asked = 0, {"max": self._batch, "incarnation": "bench"}
+        claimed = await self.mailbox.claim("acme", "triage", **asked)
+        while claimed:
+            items = [AckItem(one.lease.token) for one in claimed]
+            answers, claimed = await self.mailbox.ack_and_claim(items, "acme", "triage", **asked)
             assert all(answer.status is Status.OK for answer in answers)
-        return len(claimed)
+            total += len(answers)
+        return total
 
     async def close(self) -> None:
         await self.pool.close()

@@ -20,10 +20,12 @@ DRAIN_SECONDS = 120.0
 class PgQueuer:
     """PgQueuer with its asyncpg driver, its queue manager in drain mode, and its batch insert."""
 
-    def __init__(self, batch: int) -> None:
+    def __init__(self, batch: int, workers: int = 1) -> None:
         self.name = f"pgqueuer/{batch}"
-        self.setting = f"batch_size={batch}, asyncpg driver, no limit on tasks"
+        self.setting = f"batch_size={batch}, {workers} managers, asyncpg driver, no limit on tasks"
         self._batch = batch
+        self._workers = workers
+        self._done = 0
 
     async def open(self, dsn: str) -> None:
         self._dsn = dsn
@@ -37,20 +39,22 @@ class PgQueuer:
             await self._queries.enqueue(["bench"] * some, [BODY.encode()] * some, [0] * some)
 
     async def drain(self, count: int) -> None:
-        done = 0
+        self._done = 0
+        await asyncio.gather(*(self._manage() for _ in range(self._workers)))
+        assert self._done == count, f"{self._done} of {count}"
+
+    async def _manage(self) -> None:
         conn = await asyncpg.connect(self._dsn)
         manager = QueueManager(Queries(AsyncpgDriver(conn)))
 
         @manager.entrypoint("bench")
         async def run(job: object) -> None:
-            nonlocal done
-            done += 1
+            self._done += 1
 
         try:
             await manager.run(batch_size=self._batch, mode=QueueExecutionMode.drain)
         finally:
             await conn.close()
-        assert done == count, f"{done} of {count}"
 
     async def close(self) -> None:
         await self._conn.close()

@@ -78,9 +78,13 @@ union all
 select token, 'cancelled', null, 'dead', tenant_id, agent, serial_key from removed
 
 -- name: ack_batch
--- Arguments: tokens, results, usages, tenant and agents in reach (null: all), principal (null: the holder).
-select token, 'ok' as status, null::timestamptz as until, 'acked' as state
-from mailbox.ack($1, $2, $3, $4, $5, $6)
+-- Arguments: tokens, results, usages (empty: none has any), tenant and agents in reach (null: all), principal
+-- (null: the holder).
+select mailbox.ack($1, $2, $3, $4, $5, $6)
+
+-- name: ack_and_claim
+-- The first row answers the acknowledgements. Arguments: those of ack_batch, then those of claim.
+select * from mailbox.ack_and_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- name: release_batch
 -- Arguments: tokens, reasons, retry-after seconds, tenant and agents in reach (null: all), principal
