@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion lock clean
+.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox bench-mailbox-long torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion lock clean
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -29,6 +29,7 @@ help:
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second on this machine'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
+	@echo 'make bench-mailbox-long  the same under a million messages, and while a transaction is held open'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
@@ -69,6 +70,10 @@ bench-smoke: $(VENV)/dev.stamp
 
 bench-mailbox: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.mailbox
+
+bench-mailbox-long: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.mailbox_long
+	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py
 
 torture-mailbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.mailbox

@@ -133,20 +133,23 @@ class Ours:
                 await deposit(conn, some)
 
     async def drain(self, count: int) -> None:
-        await looped(self._loop, self._loops, count)
+        await looped(self.loop, self._loops, count)
 
-    async def _loop(self) -> int:
-        """What a busy worker does: acknowledge what is done with the claim of what comes next."""
-        total = 0
+    async def loop(self, most: int | None = None) -> int:
+        """What a busy worker does until it gets nothing, or has done `most`: how many it did."""
+        done = 0
         claimed = await self.mailbox.claim(TENANT, AGENT, max=self._batch, incarnation="bench")
         while claimed:
             items = [AckItem(one.lease.token) for one in claimed]
-            answers, claimed = await self.mailbox.ack_and_claim(
-                items, TENANT, AGENT, max=self._batch, incarnation="bench"
-            )
+            if most is not None and done + len(items) >= most:
+                answers, claimed = await self.mailbox.ack(items), []
+            else:
+                answers, claimed = await self.mailbox.ack_and_claim(
+                    items, TENANT, AGENT, max=self._batch, incarnation="bench"
+                )
             assert all(answer.status is Status.OK for answer in answers)
-            total += len(answers)
-        return total
+            done += len(answers)
+        return done
 
     async def close(self) -> None:
         await self.pool.close()

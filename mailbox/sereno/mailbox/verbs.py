@@ -142,7 +142,8 @@ class Mailbox:
         asked, picked = _in_reach(tokens, columns, reach)
         live, claimed = await self._claims.take_after_ack(claim, (asked, *picked, *reach.filter, reach.name))
         answers = {token: Answer(token, Status.OK, None, "acked") for token in live}
-        return await self._refused("ack", tokens, asked, answers, reach), claimed
+        answered = await self._refused("ack", tokens, asked, answers, reach)
+        return answered, await self._claims.take(claim) if claimed is None else claimed
 
     async def release(self, items: Sequence[ReleaseItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Give work back; the answer's state is `ready`, or `dead` when that was the last attempt."""

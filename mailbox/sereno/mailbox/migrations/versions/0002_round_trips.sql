@@ -209,8 +209,9 @@ end
 $$;
 
 -- Close the leases of what is done and lease what comes next: one round trip and one commit where each verb alone takes
--- its own. The first row answers the tokens that were live, the others are what was claimed. What stands still is not
--- claimed, but it is acknowledged. The stop's lock comes first, as everywhere (mechanics 13).
+-- its own. The first row answers the tokens that were live, the others are what was claimed: nothing when a token was
+-- refused, since a claim would change why it was. What stands still is not claimed, but it is acknowledged. The stop's
+-- lock comes first, as everywhere (mechanics 13).
 create function mailbox.ack_and_claim(
     p_tokens bigint[], p_results text[], p_usages text[], p_reach text, p_agents text[], p_name text,
     p_tenant text, p_agent text, p_max integer, p_lease double precision, p_principal text, p_incarnation text,
@@ -225,6 +226,9 @@ begin
     perform pg_advisory_xact_lock_shared(mailbox.stop_key());
     acked := mailbox.ack(p_tokens, p_results, p_usages, p_reach, p_agents, p_name);
     return next;
+    if cardinality(acked) < cardinality(p_tokens) then
+        return;
+    end if;
     return query
         select c.*, null::bigint[]
         from mailbox.claim(p_tenant, p_agent, p_max, p_lease, p_principal, p_incarnation, p_bound) c;
