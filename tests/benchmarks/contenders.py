@@ -4,12 +4,13 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from sereno.deploy import database
 from sereno.envelope.identifiers import uuid7
-from sereno.mailbox.connection import AnyConnection, AnyPool
+from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.postgres import open_pool
@@ -82,6 +83,14 @@ class Floor:
         await self._pool.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A message, and the row of its dedup key as the guards decided it."""
+
+    message: Message
+    occurrence: tuple[Any, ...]
+
+
 class Ours:
     """The mailbox through its own Python verbs, with everything on.
 
@@ -103,10 +112,10 @@ class Ours:
         self.pool: AnyPool = await open_pool(dsn, application_name="bench", max_size=self._loops)
         self.mailbox = Mailbox(self.pool)
         async with self.pool.acquire() as conn:
-            await set_concurrency(conn, TENANT, AGENT, self._loops * self._batch)
+            await set_concurrency(conn, TENANT, AGENT, self._limit)
 
-    def make(self, count: int) -> Sequence[Message]:
-        return [self._message(number) for number in range(count)]
+    def make(self, count: int) -> Sequence[Job]:
+        return [_job(self._message(number)) for number in range(count)]
 
     def _message(self, number: int) -> Message:
         envelope = {
@@ -123,14 +132,14 @@ class Ours:
             SubscriptionRef(f"s{number % SUBSCRIPTIONS}", 1),
             "Draft a reply.",
             [envelope],
-            serial_key=f"k{number % self._lines}" if self._lines else None,
         )
 
-    async def deposit(self, jobs: Sequence[Message], batch: int) -> None:
+    async def deposit(self, jobs: Sequence[Job], batch: int) -> None:
         for some in batches(jobs, batch):
             async with self.pool.acquire() as conn, conn.transaction():
-                await remember(conn, some)
-                await deposit(conn, some)
+                keys = zip(*(job.occurrence for job in some), strict=True)
+                await conn.execute(_STORE["write_occurrences"], *map(list, keys))
+                await deposit(conn, [job.message for job in some])
 
     async def drain(self, count: int) -> None:
         await looped(self.loop, self._loops, count)
@@ -155,14 +164,9 @@ class Ours:
         await self.pool.close()
 
 
-async def remember(conn: AnyConnection, messages: Sequence[Message]) -> None:
-    """Write the dedup row of each message, as the deciding transaction does."""
+def _job(one: Message) -> Job:
     expires = datetime.now(UTC) + timedelta(days=1)
-    rows = [
-        (TENANT, "/b", one.subscription.name, str(one.id), one.id, "delivered", one.id, expires)
-        for one in messages
-    ]
-    await conn.execute(_STORE["write_occurrences"], *map(list, zip(*rows, strict=True)))
+    return Job(one, (TENANT, "/b", one.subscription.name, str(one.id), one.id, "delivered", one.id, expires))
 
 
 def batches(jobs: Sequence[Any], size: int) -> list[Sequence[Any]]:

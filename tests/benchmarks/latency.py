@@ -77,12 +77,12 @@ async def _waits(database: str, nats: str, url: str, ours: Ours) -> list[float]:
     working = asyncio.create_task(worker.run(handle_signals=False))
     waits = []
     try:
-        for message in ours.make(WARM_UP + SAMPLES):
+        for job in ours.make(WARM_UP + SAMPLES):
             await asyncio.sleep(random.uniform(*PAUSE_SECONDS))
             async with pool.acquire() as conn, conn.transaction():
-                await deposit(conn, [message])
+                await deposit(conn, [job.message])
             committed = time.perf_counter()
-            await wake.publish(mailboxes([message]))
+            await wake.publish(mailboxes([job.message]))
             async with asyncio.timeout(30):
                 waits.append(await begun.get() - committed)
     finally:

@@ -18,10 +18,15 @@ _SQL = queries.load("sereno.mailbox", "deposit.sql")
 async def deposit(conn: AnyConnection, messages: Sequence[Message]) -> None:
     """Write messages and their work in the caller's transaction: one statement (two with serial keys), idempotent by message id.
 
+    Raises asyncpg.UniqueViolationError when another transaction deposited one of them meanwhile: try again.
     After the commit the caller tells the workers with `wake.Wake.publish(wake.mailboxes(messages))`.
     """
     if not messages:
         return
+    once: dict[Any, Message] = {}
+    for message in messages:
+        once.setdefault((message.tenant, message.id), message)
+    messages = list(once.values())
     lines = [(m.tenant, m.agent, m.serial_key) for m in messages if m.serial_key is not None]
     if lines:
         await conn.execute(_SQL["join_lines"], *map(list, zip(*lines, strict=True)))

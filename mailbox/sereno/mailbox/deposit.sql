@@ -85,8 +85,10 @@ with clock as materialized (
         i.serial_key, i.place, t.max_attempts, t.lease_seconds, t.max_run_seconds, t.max_age_seconds,
         coalesce(i.lineage, '[]')::json, coalesce(i.context, '{}')::json, clock.at
     from item i join terms t on t.nr = i.terms, clock
+    -- Not ON CONFLICT, which costs a record of the log for each row: of two that deposit the same message at the same
+    -- time the second fails, and finds it when it tries again.
+    where not exists (select from mailbox.message m where m.tenant_id = t.tenant_id and m.id = i.id)
     order by t.tenant_id, i.id
-    on conflict (tenant_id, id) do nothing
     returning
         tenant_id, id, agent, subscription, serial_key, place, order_key, ready_at, deposited_at, max_attempts,
         context ->> 'on_behalf_of' as on_behalf_of

@@ -5,6 +5,10 @@
 drop index mailbox.work_token;
 create unique index work_token on mailbox.work (token) where token is not null;
 
+-- Room on each page for what its rows become when they are claimed: a row that moves to another page is locked in the
+-- log first, and written there in full.
+alter table mailbox.work set (fillfactor = 35);
+
 -- Lease ready messages. `p_bound` is a tag of the fair order below which nothing is looked for (null: look at
 -- everything), which spares the claim the dead rows that a long transaction keeps alive (mechanics 18).
 create or replace function mailbox.claim(
