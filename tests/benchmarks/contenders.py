@@ -94,18 +94,16 @@ class Job:
 class Ours:
     """The mailbox through its own Python verbs, with everything on.
 
-    Stop check, tokens, log, attempts, fairness over eight subscriptions, and a limit that is never reached; a part
-    of the messages has serial keys where `lines` are asked for.
+    Stop check, tokens, log, attempts, fairness over eight subscriptions, and a limit of the agent that is as high as
+    what the loops can hold, unless it is measured without.
     """
 
-    def __init__(self, batch: int, loops: int = LOOPS, *, lines: int = 0) -> None:
+    def __init__(self, batch: int, loops: int = LOOPS, *, limited: bool = True) -> None:
         self.name = f"sereno/{batch}"
-        self.setting = (
-            f"claim by {batch}, {loops} loops, {SUBSCRIPTIONS} subscriptions, limit {loops * batch}"
-        )
         self._batch = batch
         self._loops = loops
-        self._lines = lines
+        self._limit = loops * batch if limited else None
+        self.setting = f"claim by {batch}, {loops} loops, {SUBSCRIPTIONS} subscriptions, limit {self._limit}"
 
     async def open(self, dsn: str) -> None:
         await database.prepare(dsn)
