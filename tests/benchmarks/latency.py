@@ -19,7 +19,6 @@ from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import bus
 from sereno.mailbox.engine.postgres import open_pool
 from sereno.mailbox.wake import Wake, mailboxes
-from sereno.mailbox.worker import Delivery, Worker
 from tests.benchmarks.contenders import AGENT, Ours
 from tests.benchmarks.figures import Bound
 from tests.benchmarks.server import new_database
@@ -65,6 +64,9 @@ async def measure(dsn: str) -> bool:
 
 
 async def _waits(database: str, nats: str, url: str, ours: Ours) -> list[float]:
+    # Its logger is made when it is loaded, so not before the level is set.
+    from sereno.mailbox.worker import Delivery, Worker
+
     pool = await open_pool(database, application_name="bench-deposit", max_size=1)
     client = await bus.connect(nats, name="bench", seed=None)
     wake, begun = Wake(client), asyncio.Queue[float]()

@@ -10,7 +10,7 @@ import asyncio
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import asyncpg
 import uvloop
@@ -114,7 +114,7 @@ def _show(what: str, rates: list[float]) -> None:
 async def run(dsn: str, parts: list[str], rounds: int, duration: float) -> int:
     """Measure these parts."""
     sys.stdout.write(f"{await prepare(dsn)}\n\n")
-    measures: dict[str, Callable[[], object]] = {
+    measures: dict[str, Callable[[], Awaitable[bool]]] = {
         "backlog": lambda: backlog(dsn, rounds),
         "pinned": lambda: pinned(dsn, duration),
     }
