@@ -27,7 +27,7 @@ help:
 	@echo 'make fmt               format and mend what ruff can mend'
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
 	@echo 'make trace             requirements and the tests that show them'
-	@echo 'make bench-smoke       webhooks, deposits and claims per second on this machine'
+	@echo 'make bench-smoke       webhooks, deposits and claims per second on this machine; fails when a 202 takes long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
 	@echo 'make bench-mailbox-long  the same under a million messages, and while a transaction is held open'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'

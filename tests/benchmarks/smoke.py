@@ -1,6 +1,7 @@
 """What this machine does with a whole Sereno, as three figures: webhooks, deposits and claims per second.
 
-Run by `make bench-smoke`. The installation lies in a temporary folder and is removed afterwards.
+Run by `make bench-smoke`, which ends with 1 and names what was missed: each webhook is accepted and becomes one message,
+and 99 of 100 senders have their 202 within 250 ms. The installation lies in a temporary folder and is removed afterwards.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import signal
 import sys
 import tempfile
 import time
+from http import HTTPStatus
 from pathlib import Path
 
 from tests.e2e.running import DOCUMENTS, Running, endpoint_url, running, until
@@ -18,6 +20,7 @@ REQUESTS = 1000
 CONNECTIONS = 32
 CLAIM = 100
 WARM_UP = 64
+LONGEST_SECONDS = 0.25
 AGENT = "reviewer"
 
 
@@ -29,11 +32,25 @@ def main() -> int:
         url = endpoint_url(sereno.apply(DOCUMENTS))
         asyncio.run(send(url, count=WARM_UP, connections=CONNECTIONS, first=1_000_001))
         load = asyncio.run(send(url, count=REQUESTS, connections=CONNECTIONS))
-        until(lambda: sereno.ready(AGENT) == WARM_UP + REQUESTS)
+        until(lambda: sereno.ready(AGENT) >= WARM_UP + REQUESTS)
         deposits = backlog(sereno, url)
         claimed, seconds = drain(sereno)
-        show(load, deposits, claimed / seconds)
-        return 0 if set(load.codes) == {202} else 1
+    show(load, deposits, claimed / seconds)
+    faults = missed(load, claimed)
+    sys.stderr.writelines(f"missed: {fault}\n" for fault in faults)
+    return 1 if faults else 0
+
+
+def missed(load: Load, claimed: int) -> list[str]:
+    """What the machine did not keep, as sentences."""
+    faults = []
+    if refused := sum(code != HTTPStatus.ACCEPTED for code in load.codes):
+        faults.append(f"{refused} of {len(load.codes)} webhooks were not accepted")
+    if claimed != WARM_UP + 2 * REQUESTS:
+        faults.append(f"{WARM_UP + 2 * REQUESTS} webhooks became {claimed} messages")
+    if (p99 := load.quantile(0.99)) > LONGEST_SECONDS:
+        faults.append(f"202 after {1000 * p99:.0f} ms (p99), not within {1000 * LONGEST_SECONDS:.0f} ms")
+    return faults
 
 
 def backlog(sereno: Running, url: str) -> float:
@@ -45,7 +62,7 @@ def backlog(sereno: Running, url: str) -> float:
     finally:
         os.kill(sereno.pids["pipeline"], signal.SIGCONT)
     began = time.perf_counter()
-    until(lambda: sereno.ready(AGENT) == before + REQUESTS, seconds=120)
+    until(lambda: sereno.ready(AGENT) >= before + REQUESTS, seconds=120)
     return REQUESTS / (time.perf_counter() - began)
 
 

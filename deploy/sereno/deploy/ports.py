@@ -1,12 +1,15 @@
 """TCP ports on the loopback address."""
 
 import socket
+import sys
 from typing import Protocol
 
 from sereno.deploy.faults import StartError
 
 LOOPBACK = "127.0.0.1"
 _ATTEMPTS = 5
+# Each keeps its port until this process ends.
+_KEPT: list[socket.socket] = []
 
 
 class Listening(Protocol):
@@ -19,10 +22,21 @@ class Listening(Protocol):
 
 
 def free_port() -> int:
-    """A port that was free a moment ago; another program may take it before its user does."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+    """A port on which whoever is told can listen, and which the system gives to nobody else while this process lives.
+
+    Outside Linux another program may take it before its user does.
+    """
+    keeper = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # A bound socket that does not listen is in nobody's way who asks for this very port with the same option, as
+    # servers do, and keeps it from those who ask for any port or connect from one.
+    keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    keeper.bind((LOOPBACK, 0))
+    port = int(keeper.getsockname()[1])
+    if sys.platform == "linux":
+        _KEPT.append(keeper)
+    else:
+        keeper.close()
+    return port
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import json
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typer.testing import CliRunner
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import bootstrap
 from sereno.control_plane.commands import in_force, register
+from sereno.deploy.ports import free_port
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import http_server
 from tests.control_documents import AGENT, ALL, ENDPOINT, several, subscription
@@ -152,8 +152,7 @@ async def test_says_whether_the_execution_plane_works_from_it(
 
 
 def _nobody() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"
 
 
 async def test_refusals_have_their_exit_code_and_one_sentence_each(

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane.applying import Applied
 from sereno.control_plane.publishing.bucket import Bucket
+from sereno.deploy.ports import free_port
 from sereno.envelope.stored import loads_batch
 from sereno.envelope.types import SUBSCRIPTION_CHANGED
 from sereno.mailbox.engine.bus import INGRESS
@@ -41,14 +42,12 @@ def environment(engines: Engines, tmp_path: Path) -> Mapping[str, str]:
     (tmp_path / "key.pem").write_bytes(key)
     (tmp_path / "admin.sha256").write_text(hashlib.sha256(TOKEN.encode()).hexdigest())
     (tmp_path / "control.seed").write_text(engines.seed("control") or "")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     seed = {"SERENO_NATS_SEED_FILE": str(tmp_path / "control.seed")} if engines.seed("control") else {}
     return {
         "PATH": os.environ["PATH"],
         "SERENO_POSTGRES": engines.control_dsn,
         "SERENO_NATS": engines.nats,
-        "SERENO_CONTROL_PORT": str(port),
+        "SERENO_CONTROL_PORT": str(free_port()),
         "SERENO_SIGNING_KEY_FILE": str(tmp_path / "key.pem"),
         "SERENO_ADMIN_TOKEN_SHA256_FILE": str(tmp_path / "admin.sha256"),
         **seed,
@@ -172,6 +171,9 @@ async def test_says_in_one_sentence_why_it_cannot_start(
     environment: Mapping[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "empty").write_text("")
+    nobody = f"127.0.0.1:{free_port()}"
+    # Only where a port is what is wrong is one given that may be taken: what is checked first must not matter.
+    quiet = {**environment, "SERENO_CONTROL_PORT": "0"}
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         wrong = {
@@ -179,11 +181,11 @@ async def test_says_in_one_sentence_why_it_cannot_start(
             "SERENO_SIGNING_KEY_FILE": ({"SERENO_SIGNING_KEY_FILE": ""}, 2),
             "64 hexadecimal digits": ({"SERENO_ADMIN_TOKEN_SHA256_FILE": str(tmp_path / "empty")}, 2),
             f"127.0.0.1:{port}": ({"SERENO_CONTROL_PORT": str(port)}, 2),
-            "PostgreSQL at 127.0.0.1:9": ({"SERENO_POSTGRES": "postgresql://x:hidden@127.0.0.1:9/x"}, 4),
-            "NATS at": ({"SERENO_NATS": "nats://127.0.0.1:9"}, 4),
+            f"PostgreSQL at {nobody}": ({"SERENO_POSTGRES": f"postgresql://x:hidden@{nobody}/x"}, 4),
+            f"NATS at {nobody}": ({"SERENO_NATS": f"nats://{nobody}"}, 4),
         }
         await asyncio.gather(
-            *(refuses({**environment, **changed}, code, said) for said, (changed, code) in wrong.items())
+            *(refuses({**quiet, **changed}, code, said) for said, (changed, code) in wrong.items())
         )
 
 

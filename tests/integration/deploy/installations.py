@@ -31,8 +31,10 @@ def sereno(*words: str, data: Path | None = None, **extra: str) -> subprocess.Co
 
 
 def environment(data: Path | None = None, **extra: str) -> dict[str, str]:
+    """Ours without its own Sereno; both planes listen on free ports."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SERENO_")}
-    return kept | ({"SERENO_DATA": str(data)} if data else {}) | extra
+    ports = {"SERENO_CONTROL_PORT": "0", "SERENO_EXECUTION_PORT": "0"}
+    return kept | ports | ({"SERENO_DATA": str(data)} if data else {}) | extra
 
 
 def until(look: Callable[[], T | None], what: str, seconds: float = READY_SECONDS) -> T:
@@ -71,17 +73,7 @@ def up(data: Path, *flags: str, **extra: str) -> Iterator[Up]:
     """`sereno up`, ready; stopped at the end with all that it started."""
     with contextlib.ExitStack() as stack:
         process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "sereno.deploy.main",
-                "up",
-                "--control-port",
-                "0",
-                "--execution-port",
-                "0",
-                *flags,
-            ],
+            [sys.executable, "-m", "sereno.deploy.main", "up", *flags],
             env=environment(data, **extra),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -61,7 +61,7 @@ def test_arguments_of_processes_hold_no_secret(running: Up) -> None:
 
 
 def test_a_folder_in_use_is_refused(running: Up) -> None:
-    second = sereno("up", "--control-port", "0", data=running.data)
+    second = sereno("up", data=running.data)
     assert second.returncode == 3
     assert second.stderr.count("\n") == 1
     assert str(running.data) in second.stderr
