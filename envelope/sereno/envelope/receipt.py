@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
+from sereno.envelope.encode import in_utc
 from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Envelope, Sensitivity, Trust
 from sereno.envelope.event import Event
 from sereno.envelope.trace_context import is_traceparent
 
 _RANK: Mapping[object, int] = {"public": 0, "internal": 1, "confidential": 2}
 _BY_RANK: tuple[Sensitivity, ...] = ("public", "internal", "confidential")
+NO_NOTES: Mapping[str, object] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +39,18 @@ class Receipt:
     hops: int = 1
 
 
-def receive(event: Event, receipt: Receipt) -> Envelope:
-    """The envelope of an event: whatever the sender set under a name of ours moves to `outside`."""
-    outside = {name: value for name, value in event.extensions.items() if name in PLATFORM_ATTRIBUTES}
-    extensions = {
-        name: value
-        for name, value in event.extensions.items()
-        if name not in PLATFORM_ATTRIBUTES and name not in TRACE_ATTRIBUTES
-    }
+def receive(event: Event, receipt: Receipt, notes: Mapping[str, object] = NO_NOTES) -> Envelope:
+    """The envelope of an event: whatever the sender set under a name of ours moves to `outside`, beside `notes`."""
+    outside: dict[str, object] = {}
+    extensions: dict[str, str | int | bool] = {}
+    for name, value in event.extensions.items():
+        if name in PLATFORM_ATTRIBUTES:
+            outside[name] = value
+        elif name not in TRACE_ATTRIBUTES:
+            extensions[name] = value
     traceparent, tracestate = _trace(event, receipt, outside)
+    sensitivity = _raised(receipt.sensitivity, outside.get("sensitivity"))
+    outside.update(notes)
     return Envelope(
         id=event.id,
         source=event.source,
@@ -59,7 +64,7 @@ def receive(event: Event, receipt: Receipt) -> Envelope:
         receiptid=receipt.receiptid,
         tenantid=receipt.tenantid,
         origin=receipt.origin,
-        recordedtime=receipt.recordedtime.astimezone(UTC),
+        recordedtime=in_utc(receipt.recordedtime),
         dedupkey=receipt.dedupkey,
         correlationid=receipt.correlationid or receipt.receiptid,
         causationid=receipt.causationid,
@@ -68,7 +73,7 @@ def receive(event: Event, receipt: Receipt) -> Envelope:
         actor=receipt.actor,
         actorid=receipt.actorid,
         onbehalfof=receipt.onbehalfof,
-        sensitivity=_raised(receipt.sensitivity, outside.get("sensitivity")),
+        sensitivity=sensitivity,
         dataref=receipt.dataref,
         traceparent=traceparent,
         tracestate=tracestate,
@@ -76,9 +81,7 @@ def receive(event: Event, receipt: Receipt) -> Envelope:
     )
 
 
-def _trace(
-    event: Event, receipt: Receipt, outside: dict[str, str | int | bool]
-) -> tuple[str | None, str | None]:
+def _trace(event: Event, receipt: Receipt, outside: dict[str, object]) -> tuple[str | None, str | None]:
     """The trace context to carry on: ours, else a well-formed one of the sender; one not carried goes outside."""
     parent, state = event.extensions.get("traceparent"), event.extensions.get("tracestate")
     if receipt.traceparent is None and isinstance(parent, str) and is_traceparent(parent):

@@ -56,20 +56,27 @@ class Expression:
 
         FilterFault when it cannot be evaluated, could take too long, or is neither true nor false.
         """
+        answer = self.value(event, absent=False)
+        if not isinstance(answer, bool):
+            raise self._fault(f"expected true or false; found {type(answer).__name__}")
+        return answer
+
+    def value(self, event: Event, absent: Any = None) -> Any:
+        """What it evaluates to, `absent` when the event lacks a field or attribute.
+
+        FilterFault when it cannot be evaluated or could take too long.
+        """
         try:
             check(self.shape, event.weights)
-            answer = self.program.execute(event.context)
+            return self.program.execute(event.context)
         except KeyError:
-            return False
+            return absent
         except TooCostlyError as fault:
             raise self._fault(str(fault)) from None
         except (TypeError, ValueError, RuntimeError, ArithmeticError, IndexError) as fault:
             if _ABSENT.match(str(fault)):
-                return False
+                return absent
             raise self._fault(_first_sentence(fault)) from None
-        if not isinstance(answer, bool):
-            raise self._fault(f"expected true or false; found {type(answer).__name__}")
-        return answer
 
     def _fault(self, message: str) -> FilterFault:
         return FilterFault(f"cel {self.source!r}: {message}")
@@ -100,7 +107,18 @@ def compile_expression(source: str) -> Expression:
         raise ValueError(_syntax(str(fault))) from None
     shape = shape_of(source, tokens)
     _check_functions(source, tokens, program.functions())
-    return Expression(source, program, shape)
+    expression = Expression(source, program, shape)
+    if not shape.reads_event:
+        _check_constant(expression)
+    return expression
+
+
+def _check_constant(expression: Expression) -> None:
+    """One that reads nothing of the event answers the same for each, so a wrong answer is known now."""
+    try:
+        expression.holds(event_of({}))
+    except FilterFault as fault:
+        raise ValueError(f"{fault}, for every event") from None
 
 
 def _check_functions(source: str, tokens: tuple[Token, ...], names: list[str]) -> None:

@@ -13,12 +13,8 @@ LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
         ("mode",): None,
         ("budget",): None,
         ("egress",): None,
-        ("identities",): None,
     },
     "Endpoint": {
-        ("scheme",): frozenset(
-            {"standard", "stripe", "slack", "gitlab", "shopify", "twilio", "discord", "cloudevents"}
-        ),
         ("sensitivity",): None,
         ("purpose",): None,
     },
@@ -27,9 +23,6 @@ LATER: Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]] = {
         ("source", "mcp"): None,
         ("source", "platform", "agent"): None,
         ("source", "platform", "subscription"): None,
-        ("source", "time", "rrule"): None,
-        ("source", "time", "cron"): None,
-        ("source", "time", "ics"): None,
         ("sender",): frozenset({"verified"}),
         ("condition",): None,
         ("limits", "cooldown", "then"): frozenset({"batch"}),

@@ -10,10 +10,10 @@ from nats.aio.client import Client
 
 from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
+from sereno.execution_plane import listeners_process
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane.processes import run_listeners
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
@@ -135,7 +135,7 @@ async def test_what_is_gone_fires_no_more(gone: str, plane: Plane) -> None:
     await plane.declare(*([] if gone == "absent" else [tick(state=gone)]), once())
     await listener.observe(START + HOUR)
     assert [signal.origin for signal in await plane.signals() if signal.time != START] == []
-    assert await plane.pool.fetchval("SELECT count(*) FROM execution.schedule") == 1
+    assert await plane.pool.fetchval("SELECT count(*) FROM execution.schedule WHERE ended IS NULL") == 1
 
 
 async def test_a_rule_that_is_not_understood_stops_no_other(plane: Plane) -> None:
@@ -169,7 +169,7 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     source = {"time": {"at": due.isoformat()}}
     await plane.declare(subscription("soon", source, updated_at=datetime.now(UTC)))
     stop = asyncio.Event()
-    process = asyncio.create_task(run_listeners(settings("listeners"), stop))
+    process = asyncio.create_task(listeners_process.run(settings("listeners"), stop))
 
     async def arrived() -> bool:
         return (await operator.jetstream().stream_info(INGRESS)).state.messages == 1
@@ -182,4 +182,4 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     message = await operator.jetstream().get_msg(INGRESS, 1)
     (signal,) = loads_batch(message.data or b"")
     assert signal.time == due
-    assert timedelta() <= signal.recordedtime - due < timedelta(seconds=5)
+    assert timedelta() <= signal.recordedtime - due < MINUTE

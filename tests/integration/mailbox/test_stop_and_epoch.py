@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from typing import Any
 
 import pytest
@@ -123,9 +122,7 @@ async def test_no_token_is_given_out_after_a_stop_returned(pool: AnyPool, mailbo
 async def test_a_stop_names_who_is_still_in_flight(pool: AnyPool) -> None:
     async with pool.acquire() as conn, conn.transaction():
         await stop.scopes(conn, ["acme"])
-        began = time.monotonic()
         engaged = await stop.engage(pool, "*", barrier_seconds=0.2, **WHO)
-        assert time.monotonic() - began < 5
         assert [one["application_name"] for one in engaged.in_flight] == ["tests"]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from sereno.envelope.encode import flat
 from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Sensitivity
@@ -25,7 +25,6 @@ RECEIPT = Receipt(
 TRACE = f"00-{'1' * 32}-{'2' * 16}-01"
 
 
-@settings(max_examples=150, deadline=None)
 @given(events(OUR_NAMES | FREE_NAMES), receipts())
 @pytest.mark.req(37)
 def test_a_sender_sets_nothing_of_ours(event: Event, receipt: Receipt) -> None:
@@ -40,7 +39,6 @@ def test_a_sender_sets_nothing_of_ours(event: Event, receipt: Receipt) -> None:
     assert not envelope.extensions.keys() & (PLATFORM_ATTRIBUTES | TRACE_ATTRIBUTES)
 
 
-@settings(max_examples=100, deadline=None)
 @given(events(OUR_NAMES | FREE_NAMES), receipts())
 def test_nothing_that_a_sender_wrote_is_lost(event: Event, receipt: Receipt) -> None:
     envelope = receive(event, receipt)

@@ -132,6 +132,14 @@ def _error(numbers: Numbers, subscription: str) -> Wording:
     )
 
 
+def _undecidable(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"it could not be stored with its decision: {numbers['fault']}",
+        "data that the database can keep",
+        "ask the sender to send it in another form; its bytes are kept in quarantine (sereno notices)",
+    )
+
+
 def _taken(what: str) -> Callable[[Numbers, str], Wording]:
     def words(_numbers: Numbers, subscription: str) -> Wording:
         return Wording(
@@ -169,5 +177,5 @@ _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
     "stopped": _stopped,
     "misfire": _misfire,
     "filter_fault": _error,
-    "undecidable": _error,
+    "undecidable": _undecidable,
 }

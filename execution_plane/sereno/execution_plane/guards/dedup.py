@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from sereno.execution_plane.guards.passage import Number, Occurrence, Passage
+from sereno.execution_plane.outside import FORCED
 
 # A body that carries no event id counts only inside a bounded window: a genuinely new event may look the same.
 BODY_KEY_WINDOW = timedelta(hours=1)
@@ -14,6 +15,9 @@ BODY_WINDOW = timedelta(days=7)
 
 def dedup(passage: Passage) -> Passage:
     """Object with `duplicate` when the key or the signed body was seen inside its window (recorded clock)."""
+    if FORCED in passage.envelope.outside:
+        # A person asked for it although it is a duplicate; the verdict says so.
+        return passage.passes("dedup", {"key": passage.envelope.dedupkey, "forced": True})
     state, recorded = passage.given.state, passage.given.clock.recorded
     if state.same_key is not None and recorded < state.same_key.expires_at:
         return _duplicate(passage, state.same_key, "key")

@@ -1,6 +1,7 @@
 """Guard 3: the subscription may fire now, and its sender is good enough."""
 
 from sereno.execution_plane.guards.passage import Number, Passage
+from sereno.execution_plane.outside import ENDPOINT_PAUSED
 from sereno.subscriptions.rights import objection
 
 
@@ -14,6 +15,8 @@ def rights(passage: Passage) -> Passage:
         "policy_valid_until": standing.valid_until,
         "trust": trust,
     }
+    if ENDPOINT_PAUSED in passage.envelope.outside:
+        return passage.objects("rights", "dropped", "not_active", numbers | {"endpoint": "paused"})
     found = objection(standing, passage.given.clock.database, sender_verified=trust != "untrusted")
     if found is not None:
         return passage.objects("rights", found.outcome, found.reason, numbers)

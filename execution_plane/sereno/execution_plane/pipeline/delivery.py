@@ -61,7 +61,7 @@ async def deliver(
     await deposit(conn, messages)
     await store.write_receipts(conn, decided, setting.database)
     await store.write_verdicts(conn, passages, setting.database)
-    await store.write_due_instants(conn, passages)
+    await store.write_due_instants(conn, decided)
     await _report(conn, decided, setting.database)
     return Delivered(decided, messages)
 

@@ -127,7 +127,7 @@ async def release(conn: AnyConnection, keys: Sequence[Key], directory: Directory
     await store.write_occurrences(conn, passages, ledger)
     await deposit(conn, messages)
     await _rewrite(conn, passages, ended)
-    await store.write_due_instants(conn, passages)
+    await store.write_due_instants(conn, decided)
     await store.end_due_instants(conn, [(*one.key[:2], "dropped", one.reason) for one in ended])
     return messages
 

@@ -23,10 +23,14 @@ from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
 from sereno.execution_plane.pipeline.round import Decided, cause_ids
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.telemetry import histogram
 
+_due_to_decided = histogram("sereno.schedule.delivery")
 _SQL = queries.load("sereno.execution_plane.pipeline", "store.sql")
 
 Row = tuple[Any, ...]
+UNMATCHED = "not_matched"
+"""Why a due instant was dropped whose subscription is gone or whose filters do not hold."""
 
 
 def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
@@ -217,30 +221,38 @@ async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Me
         await conn.execute(_SQL["write_state"], *_columns(rows, 5))
 
 
-async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -> None:
-    """Store in each due instant what became of it."""
-    rows = [
-        (p.envelope.tenantid, p.envelope.receiptid, p.decided.outcome, p.decided.reason)
-        for p in passages
-        if p.envelope.origin.startswith("time/")
-    ]
-    await end_due_instants(conn, rows)
+async def write_due_instants(conn: AnyConnection, decided: Sequence[Decided]) -> None:
+    """Store in each due instant what became of it; one that concerned nobody any more was dropped for that."""
+    await end_due_instants(
+        conn, [row for item in decided if _is_due_instant(item) for row in _outcomes(item)]
+    )
 
 
 async def end_due_instants(conn: AnyConnection, rows: Sequence[Row]) -> None:
     """Store what became of due instants: tenant, receipt, outcome and reason of each."""
     if rows:
-        await conn.execute(_SQL["write_due_instants"], *_columns(rows, 4))
+        for row in await conn.fetch(_SQL["write_due_instants"], *_columns(rows, 4)):
+            _due_to_decided.record(row["seconds"], {"outcome": row["outcome"]})
 
 
-async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
-    """Keep the bytes of what cannot be decided, once."""
-    await conn.execute(
-        _SQL["write_quarantine"],
-        unreadable.tenant,
-        sha256(unreadable.content).hexdigest(),
-        unreadable.receiptid,
-        unreadable.content,
-        storable(unreadable.error),
-        unreadable.sequence,
-    )
+def _is_due_instant(item: Decided) -> bool:
+    return item.arrival.envelope.origin.startswith("time/")
+
+
+def _outcomes(item: Decided) -> list[Row]:
+    envelope = item.arrival.envelope
+    said = [(p.decided.outcome, p.decided.reason) for p in item.passages] or [("dropped", UNMATCHED)]
+    return [(envelope.tenantid, envelope.receiptid, outcome, reason) for outcome, reason in said]
+
+
+async def write_quarantine(conn: AnyConnection, unreadable: Sequence[Unreadable]) -> list[Unreadable]:
+    """Keep the bytes of what cannot be decided, each once; those that were not kept before."""
+    by_key = {(item.tenant, sha256(item.content).hexdigest()): item for item in unreadable}
+    if not by_key:
+        return []
+    rows = [
+        (*key, item.receiptid, item.content, storable(item.error), item.sequence)
+        for key, item in sorted(by_key.items(), key=lambda entry: entry[0])
+    ]
+    fresh = await conn.fetch(_SQL["write_quarantine"], *_columns(rows, 6))
+    return [by_key[row["tenant_id"], row["sha256"]] for row in fresh]

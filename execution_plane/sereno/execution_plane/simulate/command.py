@@ -17,6 +17,7 @@ from sereno.mailbox.cli.exits import CommandError
 from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Faults
+from sereno.subscriptions.inlining import inline_calendars
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 from sereno.subscriptions.models.types import format_instant, parse_instant
 
@@ -48,10 +49,26 @@ def simulate(
 
 
 def _documents(path: Path) -> tuple[Document, ...]:
-    found = documents.parse(_bytes(path))
+    found = documents.parse(_with_calendars(_bytes(path), path.parent))
     if isinstance(found, Faults):
         raise CommandError("\n".join(f"{path}: {fault}" for fault in found))
     return found
+
+
+def _with_calendars(content: bytes, folder: Path) -> str | bytes:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        # The reader of documents names the byte.
+        return content
+    return inline_calendars(text, lambda name: _calendar(folder / name))
+
+
+def _calendar(path: Path) -> str:
+    try:
+        return _bytes(path).decode()
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: expected UTF-8 text") from None
 
 
 def _bytes(path: Path) -> bytes:

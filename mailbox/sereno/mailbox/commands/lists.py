@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
+from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.mailbox.commands.options import (
@@ -126,7 +126,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one message: what it says, who holds it, and every lease it had."""
-    answer = client(url, token, data).get(f"/v1/messages/{quote(message, safe='')}")
+    answer = client(url, token, data).get(f"/v1/messages/{segment(message, 'MESSAGE')}")
     if json:
         print_json(answer)
         return

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "0002_held"
-down_revision = "0001"
+revision = "0003_held"
+down_revision = "0002_deliveries"
 branch_labels = None
 depends_on = None
 
