@@ -299,7 +299,7 @@ with item as materialized (
         case
             when a.token is not null then 'stale'
             when w.token is null and d.token is null then 'stale'
-            when w.state = 'leased' and w.cancel_to = 'dead' and w.leased_until > clock_timestamp() then 'cancelled'
+            when w.state = 'leased' and w.cancel is not null and w.leased_until > clock_timestamp() then 'cancelled'
             when w.state = 'leased' or coalesce(w.ended, d.ended) = 'expired' then 'expired'
             when coalesce(w.ended, d.ended) = 'cancelled' then 'cancelled'
             else 'stale'

@@ -13,6 +13,7 @@ from sereno.mailbox.engine import queries
 from sereno.mailbox.limits import set_concurrency
 
 ROWS = int(os.environ.get("SERENO_PLAN_ROWS", "30000"))
+PAGE = 50_000
 FILL = """
 with clock as (select clock_timestamp() as at), box as (
     insert into mailbox.box (tenant_id, agent) values ('acme', 'triage') on conflict do nothing
@@ -25,7 +26,7 @@ with clock as (select clock_timestamp() as at), box as (
         'acme', gen_random_uuid(), 'triage', 's' || n % 20, 1, 'x', '[]', 0, n,
         clock.at + case when n % 100 <> 0 then interval '1 day' else interval '-1 day' end,
         5, 60, 3600, 86400, '[]', '{}', clock.at
-    from generate_series(1, $1::integer) as n, clock
+    from generate_series($1::integer, $2::integer) as n, clock
     returning *
 )
 insert into mailbox.work (
@@ -49,8 +50,8 @@ HOT = {"work", "message", "dead"}
 
 async def fill(conn: AnyConnection) -> None:
     """So many messages, all but every hundredth for tomorrow."""
-    await conn.execute("set statement_timeout = 0")
-    await conn.execute(FILL, ROWS, timeout=600)
+    for first in range(1, ROWS + 1, PAGE):
+        await conn.execute(FILL, first, min(first + PAGE - 1, ROWS))
 
 
 async def touched(
