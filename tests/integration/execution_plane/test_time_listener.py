@@ -12,6 +12,7 @@ from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
 from sereno.execution_plane import listeners_process
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.listeners.schedules import SQL
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.mailbox.connection import AnyPool
@@ -21,6 +22,10 @@ from tests.integration.execution_plane.declaring import KEY_ID, TENANT, Declarer
 
 START = datetime(2026, 11, 30, 10, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+READ = """
+select seq_scan as scans, coalesce(idx_tup_fetch, 0) as fetched from pg_stat_xact_user_tables
+where schemaname = 'execution' and relname = 'schedule'
+"""
 Wait = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
 
 
@@ -183,3 +188,25 @@ async def test_the_process_carries_a_signal_into_the_ingress(
     (signal,) = loads_batch(message.data or b"")
     assert signal.time == due
     assert timedelta() <= signal.recordedtime - due < MINUTE
+
+
+async def test_a_claim_reads_what_is_due_and_not_what_there_is(pool: AnyPool) -> None:
+    """With 20,000 schedules, ten of them due and ten held, a claim fetches ten rows by the index of due instants."""
+    await pool.execute(
+        "insert into execution.schedule (tenant_id, schedule, subscription, subscription_version, spec, misfire,"
+        " next_due, rule, object_sha256, counted_from, held) "
+        "select 'acme', gen_random_uuid(), 's' || n, 1, '{\"every\": \"1h\"}'::jsonb, 'latest',"
+        " $1::timestamptz + case when n <= 20 then '-1s' else '1d' end::interval, decode(md5(n::text), 'hex'), '',"
+        " $1::timestamptz, n between 11 and 20 from generate_series(1, 20000) as n",
+        START,
+    )
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("set local plan_cache_mode = force_generic_plan")
+        before = await connection.fetchrow(READ)
+        rows = await connection.fetch(SQL["claim_due"], START, 500)
+        after = await connection.fetchrow(READ)
+    assert len(rows) == 10
+    assert before is not None
+    assert after is not None
+    assert after["scans"] == before["scans"]
+    assert after["fetched"] - before["fetched"] <= 20

@@ -90,23 +90,25 @@ def _complete(source: TimeSource, records: Sequence[Recorded]) -> Iterator[Findi
     """Between its first and last record, a rule names exactly what is recorded."""
     expected = _from(source, records[0].first)
     for record in records:
-        if record.count > 1 and source.every is not None:
-            reckoned = (record.instant - record.first) // source.every + 1
-            if reckoned != record.count:
-                yield Finding(
-                    "missing", record.first, f"{record.count} left out where the rule has {reckoned}"
-                )
-            expected = _from(source, record.instant + _MOMENT)
-            continue
-        named = [next(expected, None) for _ in range(record.count)]
-        if named[0] == record.first and named[-1] == record.instant:
-            continue
-        first = named[0]
+        first = next(expected, None)
         if first is not None and first < record.first:
             yield Finding("missing", first, "the rule names it and no record does")
-        else:
+        elif first != record.first or not _reaches(source, record, expected):
             yield Finding("unexpected", record.first, "recorded, and the rule does not name it so")
+        elif record.count == 1 or source.every is None:
+            continue
         expected = _from(source, record.instant + _MOMENT)
+
+
+def _reaches(source: TimeSource, record: Recorded, later: Iterator[datetime]) -> bool:
+    """Whether as many instants as are recorded, the first of them taken already, reach to the last of them."""
+    if source.every is not None:
+        # Reckoned, not listed: a run of an interval may be millions.
+        return record.first + (record.count - 1) * source.every == record.instant
+    last = record.first
+    for _ in range(record.count - 1):
+        last = next(later, last)
+    return last == record.instant
 
 
 def _from(source: TimeSource, first: datetime) -> Iterator[datetime]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from sereno.execution_plane.simulate.declared import declare
+from sereno.execution_plane.simulate.declared import Refused, declare
 from sereno.execution_plane.simulate.lines import Line, LineFault, read
 from sereno.execution_plane.simulate.summary import Summary, show_line
 from sereno.execution_plane.simulate.world import Output, World
@@ -102,7 +102,10 @@ def _run(
         raise CommandError(
             f"--to: expected an instant not earlier than {format_instant(start)}, the first one"
         )
-    found = {(d.object.tenant, d.object.name): d for d in declare(declared, start)}
+    try:
+        found = {(d.object.tenant, d.object.name): d for d in declare(declared, start)}
+    except Refused as fault:
+        raise CommandError(f"--subscriptions: {fault}") from None
     world = World(found, show_unmatched=show_unmatched)
     yield from world.run(chain(head, lines), last)
 

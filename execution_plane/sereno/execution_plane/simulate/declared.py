@@ -75,7 +75,14 @@ def _declare(
     own = identities.get((document.tenant, str(spec["agent"]).removeprefix("agent:")), frozenset())
     life = lifecycle.Subscription(State.ACTIVE, 1)
     written = document.spec.model_dump(mode="json", exclude_unset=True)
-    return Declared(found, written, life, own, _compile(found, own, revoked=False), of_object(found))
+    return Declared(found, written, life, own, _compile(found, own, revoked=False), _schedule(found))
+
+
+def _schedule(found: CatalogObject) -> Schedule | None:
+    try:
+        return of_object(found)
+    except ValueError as fault:
+        raise Refused(f"{found.name}: {fault}") from None
 
 
 def _compile(found: CatalogObject, identities: frozenset[Identity], *, revoked: bool) -> Subscription:
@@ -125,7 +132,7 @@ def edit(declared: Declared, patch: Mapping[str, Any], reason: str | None, at: d
 
 def _changed(declared: Declared, found: CatalogObject) -> Declared:
     compiled = _compile(found, declared.identities, revoked=declared.revoked)
-    schedule = of_object(found)
+    schedule = _schedule(found)
     if schedule is not None:
         schedule = reconcile(declared.schedule, schedule)
     return replace(declared, object=found, compiled=compiled, schedule=schedule)
