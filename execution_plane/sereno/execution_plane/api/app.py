@@ -11,6 +11,7 @@ from sereno.execution_plane.api.body_limit import BodyLimit
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.large_data import http as data_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
@@ -69,7 +70,8 @@ def create_app(parts: Parts) -> FastAPI:
         knows_agent=_knows_agent_of(parts.catalog),
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
-    for router in (mailbox, explain, manifest_route.router(parts.catalog, callers.member)):
+    data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
+    for router in (mailbox, explain, data, manifest_route.router(parts.catalog, callers.member)):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
