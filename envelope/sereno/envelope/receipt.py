@@ -82,16 +82,17 @@ def receive(event: Event, receipt: Receipt, notes: Mapping[str, object] = NO_NOT
         put(envelope, value)
     for put, value in zip(_PUT_OF_RECEIPT, _of_receipt(receipt), strict=True):
         put(envelope, value)
-    for name, value in (
-        ("extensions", extensions),
-        ("recordedtime", in_utc(receipt.recordedtime)),
-        ("correlationid", receipt.correlationid or receipt.receiptid),
-        ("sensitivity", sensitivity),
-        ("traceparent", traceparent),
-        ("tracestate", tracestate),
-        ("outside", outside),
-    ):
-        SLOTS[name](envelope, value)
+    rest: dict[str, object] = {
+        "extensions": extensions,
+        "recordedtime": in_utc(receipt.recordedtime),
+        "correlationid": receipt.correlationid or receipt.receiptid,
+        "sensitivity": sensitivity,
+        "traceparent": traceparent,
+        "tracestate": tracestate,
+        "outside": outside,
+    }
+    for attribute, content in rest.items():
+        SLOTS[attribute](envelope, content)
     return envelope
 
 
