@@ -15,7 +15,7 @@ from sereno.envelope.decode import loads_batch
 from sereno.envelope.encode import flat
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import to_people
-from sereno.execution_plane import processes
+from sereno.execution_plane import gateway_process
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
@@ -84,7 +84,7 @@ async def gateway(
     listening = http_server.bind("127.0.0.1", 0)
     monkeypatch.setattr(http_server, "bind", lambda _host, _port: listening)
     stop, own = asyncio.Event(), settings("gateway")
-    process = asyncio.create_task(processes.run_gateway(own, stop))
+    process = asyncio.create_task(gateway_process.run(own, stop))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     assert own.lease_key_file is not None
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
