@@ -30,6 +30,7 @@ help:
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second; fails when a 202 or a renewal takes too long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
+	@echo 'make bench-mailbox-long  the same under a million messages, and while a transaction is held open'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
 	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
@@ -81,6 +82,10 @@ bench-smoke: $(VENV)/dev.stamp
 
 bench-mailbox: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.mailbox
+
+bench-mailbox-long: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.mailbox_long
+	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py
 
 torture-mailbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.mailbox

@@ -15,17 +15,18 @@ _TRANSPORTS = {"http": decode_http, "http-webhook": decode_http, "nats": decode_
 def answer(question: Any) -> Answer:
     """The answer to `{"headers", "body_base64", "transport"?}`: accepted with its events, refused, or `bad_input`.
 
-    `headers` is an object or a list of [name, value]; `transport` is `http` unless it says `nats`. Attributes stand
-    in the events as they were sent, `time` included.
+    `headers` is an object or a list of [name, value]; `transport` is `http` or `nats`. Where it is not said, what only
+    NATS carries is read so: a message without any header, or with `ce-datacontenttype` instead of Content-Type.
+    Attributes stand in the events as they were sent, `time` included.
     """
     if not isinstance(question, dict):
         return _bad_input("expected a JSON object with headers and body_base64")
     headers, body = _headers(question.get("headers")), _body(question.get("body_base64"))
-    decode = _TRANSPORTS.get(str(question.get("transport", "http")))
     if headers is None:
         return _bad_input("headers: expected an object of strings, or a list of [name, value]")
     if body is None:
         return _bad_input("body_base64: expected a string in base64")
+    decode = _TRANSPORTS.get(str(question.get("transport", _unsaid(headers))))
     if decode is None:
         return _bad_input("transport: expected http or nats")
     return check(headers, decode(headers, body), body)
@@ -44,6 +45,11 @@ def check(headers: Headers, decoded: Decoded | Rejected, body: bytes) -> Answer:
         if time is not None:
             event["time"] = time
     return {"accepted": True, "mode": decoded.mode, "events": events}
+
+
+def _unsaid(headers: Headers) -> str:
+    names = {name.lower() for name, _ in headers}
+    return "nats" if not names or ("ce-datacontenttype" in names and "content-type" not in names) else "http"
 
 
 def _times(headers: Headers, decoded: Decoded, body: bytes) -> list[Any]:

@@ -1,6 +1,8 @@
 """The gateway as a process: webhooks, the worker API and explain over HTTP."""
 
 import asyncio
+import hashlib
+import hmac
 import os
 from datetime import UTC, datetime
 
@@ -14,6 +16,7 @@ from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
@@ -27,7 +30,7 @@ from sereno.mailbox.wake import Wake
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Webhooks, the worker API and explain over HTTP. Raises what says, in a sentence, why it cannot start."""
-    keys, bearers = trust.configured(settings), _lease_bearers(settings)
+    keys, (bearers, data_key) = trust.configured(settings), _keys(settings)
     sealing = sealing_keys.configured(settings)
     with listening(settings.execution_host, settings.execution_port) as bound:
         async with open_engines(settings, "gateway") as engines:
@@ -36,9 +39,16 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             await wake.start()
             commit = GroupCommit(IngressPublisher(engines.nats))
             log = DeliveryLog(engines.pool)
+            claims = Claims(engines.pool, data_key)
             admission = Admission(Secrets(sealing_keys=sealing), os.urandom)
             webhooks = WebhookGateway(
-                catalog, admission, commit, _now, record=log.record, public_url=settings.execution_url
+                catalog,
+                admission,
+                commit,
+                _now,
+                record=log.record,
+                public_url=settings.execution_url,
+                withhold=claims.withhold,
             )
             redelivery = Redelivery(engines.pool, commit, log, os.urandom, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
@@ -61,12 +71,14 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             await log.flush()
 
 
-def _lease_bearers(settings: Settings) -> LeaseBearers:
+def _keys(settings: Settings) -> tuple[LeaseBearers, bytes]:
+    """What the lease key seals, and the key for the addresses of large data that is made from it."""
     path = settings.lease_key_file
     if path is None:
         raise CommandError("no key for lease bearers is configured; set SERENO_LEASE_KEY_FILE")
     try:
-        return LeaseBearers(path.read_bytes())
+        key = path.read_bytes()
+        return LeaseBearers(key), hmac.digest(key, b"sereno-large-data", hashlib.sha256)
     except OSError as fault:
         raise CommandError(f"the key for lease bearers in {path} cannot be read: {fault.strerror}") from fault
     except ValueError as fault:

@@ -1,5 +1,7 @@
 -- name: hold
 -- A live holder whose cancel another cause took back with it is told again. Locks live leases in the order of their tokens, as their holders' verbs do, and the rest by id.
+-- What rests and is locked is left for the next pass: by then a claim may have leased it, and who holds leases locks
+-- them by token, not by id.
 -- Arguments: tenant, agent, subscription (each null: any), cause, whether live holders are told to stop, principal,
 -- whether of what rests only that whose age counts is meant.
 with clock as materialized (
@@ -18,7 +20,7 @@ with clock as materialized (
         and state <> 'leased' and ($4 = any(held_by)) is not true
         and (not $7::boolean or (state = 'ready' and give_up_at is not null))
     order by id
-    for update
+    for update skip locked
 ), found as (
     select * from leased union all select * from resting
 ), held as (
@@ -39,6 +41,22 @@ select
     json_build_object('cancel', $5::boolean)
 from held, clock
 order by id
+
+-- name: unheld
+-- Whether a pass left something. Arguments: tenant, agent, subscription (each null: any), cause, whether live holders
+-- are told to stop, whether of what rests only that whose age counts is meant.
+select exists (
+    select from mailbox.work
+    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
+        and ($3::text is null or subscription = $3)
+        and (
+            (state = 'leased' and (($4 = any(held_by)) is not true or ($5::boolean and cancel is null)))
+            or (
+                state <> 'leased' and ($4 = any(held_by)) is not true
+                and (not $6::boolean or (state = 'ready' and give_up_at is not null))
+            )
+        )
+)
 
 -- name: unhold
 -- Arguments: tenant, agent, subscription (each null: any), cause, principal.

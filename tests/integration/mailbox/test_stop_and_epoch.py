@@ -1,14 +1,16 @@
 """The stop in the data path, and the epoch of tokens."""
 
 import asyncio
+import os
 from typing import Any
 
 import pytest
 
+from sereno.execution_plane.agent_events import AgentEvents
 from sereno.mailbox import epoch, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.dead_letter import Filter
-from sereno.mailbox.lease_items import ReleaseItem, RenewItem, Status
+from sereno.mailbox.lease_items import EmitItem, ReleaseItem, RenewItem, Status
 from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.rebuild import compare
@@ -34,6 +36,9 @@ async def test_a_stop_keeps_messages_tells_holders_and_records_what_they_finish(
     beside = await mailbox.claim("acme", "other", max=1, incarnation="w")
     assert len(beside) == ("/" in scope)
     assert (await mailbox.check([told.lease.token]))[0].status is Status.CANCELLED
+    emitting = Mailbox(pool, emitter=AgentEvents(os.urandom))
+    [said] = await emitting.emit([EmitItem(told.lease.token, "com.acme.said")])
+    assert said.status is Status.CANCELLED
     [answer] = await mailbox.renew([RenewItem(told.lease.token)])
     assert (answer.status, answer.state) == (Status.CANCELLED, "ready")
     assert (await ack(mailbox, finishes))[0].status is Status.OK

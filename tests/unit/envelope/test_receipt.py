@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from sereno.envelope.encode import flat
-from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Sensitivity
+from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Envelope, Sensitivity
 from sereno.envelope.event import Event
 from sereno.envelope.receipt import Receipt, receive
 from tests.unit.envelope.generated import FREE_NAMES, OUR_NAMES, events, receipts
@@ -89,3 +89,11 @@ def test_a_sender_may_raise_sensitivity_and_never_lower_it(
     envelope = receive(sent, replace(RECEIPT, sensitivity=declared))
     assert envelope.sensitivity == kept
     assert envelope.outside == {"sensitivity": claimed}
+
+
+def test_receipt_leaves_no_field_of_an_envelope_unset() -> None:
+    envelope = receive(EVENT, RECEIPT)
+    assert {name for name in Envelope.__dataclass_fields__ if hasattr(envelope, name)} == set(
+        Envelope.__dataclass_fields__
+    )
+    assert replace(envelope) == envelope

@@ -479,3 +479,22 @@ def test_attributes_are_shown_as_they_were_sent() -> None:
     assert said["events"] == [MINIMAL | {"time": time, "ext": True}, MINIMAL | {"data": None}]
     said = answer({"headers": [*HEADERS, ("CE-Time", '"2018-04-05T17:31:00%5A"')], "body_base64": ""})
     assert said["events"] == [MINIMAL | {"time": "2018-04-05T17:31:00Z"}]
+
+
+@pytest.mark.parametrize(
+    ("headers", "transport", "accepted"),
+    [
+        ([], None, True),
+        ([], "http", False),
+        ([*HEADERS, ("CE-DataContentType", "application/cloudevents")], None, True),
+        ([*HEADERS, ("ce-datacontenttype", "text/plain")], "http", False),
+        ([*HEADERS, ("ce-datacontenttype", "text/plain"), ("Content-Type", "text/plain")], None, False),
+        ([*HEADERS, ("ce-datacontenttype", "text/plain"), ("Content-Type", "text/plain")], "nats", True),
+    ],
+)
+def test_what_only_nats_carries_need_not_be_called_nats(
+    headers: list[tuple[str, str]], transport: str | None, accepted: bool
+) -> None:
+    question = {"headers": headers, "body_base64": b64encode(orjson.dumps(MINIMAL)).decode()}
+    said = answer(question if transport is None else question | {"transport": transport})
+    assert said["accepted"] is accepted

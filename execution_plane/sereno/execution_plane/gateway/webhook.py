@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 import orjson
@@ -32,6 +32,10 @@ _duration = histogram("sereno.webhook.duration")
 _stored = tally("sereno.ingress.events")
 
 
+Withhold = Callable[[Admitted], Awaitable[Admitted]]
+"""Puts large data away before its envelope is stored; raises `NotStoredError`."""
+
+
 class WebhookGateway:
     """The HTTP face of the ingress; `clock` gives the time of receipt, `record` keeps deliveries, `public_url` is where senders reach it."""
 
@@ -44,6 +48,7 @@ class WebhookGateway:
         *,
         record: Callable[[Delivery], None],
         public_url: str = "",
+        withhold: Withhold | None = None,
     ) -> None:
         self._catalog = catalog
         self._admission = admission
@@ -51,6 +56,7 @@ class WebhookGateway:
         self._clock = clock
         self._record = record
         self._public_url = public_url.rstrip("/")
+        self._withhold = withhold
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
@@ -112,6 +118,8 @@ class WebhookGateway:
             return _accepted([])
         tenant = admitted.envelopes[0].tenantid
         try:
+            if self._withhold is not None:
+                admitted = await self._withhold(admitted)
             await self._commit.store(tenant, admitted.encoded)
         except NotStoredError as fault:
             _log.warning("not_stored", tenant=tenant, error=str(fault))
