@@ -11,6 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import asyncpg
 import uvloop
@@ -44,7 +45,7 @@ async def backlog(dsn: str, rounds: int) -> bool:
         await small.pool.execute("checkpoint", timeout=600)
         for _ in range(rounds):
             for name, ours in (("small", small), ("large", large)):
-                rates[name].append(SMALL / await seconds(lambda ours=ours: claimed(ours, SMALL)))
+                rates[name].append(SMALL / await seconds(partial(claimed, ours, SMALL)))
                 await ours.deposit(ours.make(SMALL), DEPOSIT)
     finally:
         await small.close()

@@ -93,7 +93,7 @@ async def test_no_hot_statement_reads_the_whole_table(pool: AnyPool, analysed: b
             assert len(answer) == 50
             assert fetched["work"] <= 5 * 50, (verb, fetched)
             assert not analysed or not scans["work"], verb
-        acks = (tokens, [], [], None, None, None)
+        acks: list[Any] = [tokens, [], [], None, None, None]
         scans, fetched, [first, *more] = await touched(
             conn, VERBS["ack_and_claim"], *acks, "acme", "triage", 50, None, "p", "i", None
         )
