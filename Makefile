@@ -17,7 +17,8 @@ COMPILE := $(BIN)/python -m compileall -q */sereno
 INSTALL := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up venv check test fmt schemas trace bench-smoke bench-mailbox torture-mailbox torture-pipeline torture-outbox torture-clock-changes bench-expansion bench-simulate lock clean
+# Every target that is a plain word is a command, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help:
 	@echo 'make demo              one webhook and one clock tick wake one agent, then everything is removed'
@@ -27,14 +28,26 @@ help:
 	@echo 'make fmt               format and mend what ruff can mend'
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
 	@echo 'make trace             requirements and the tests that show them'
-	@echo 'make bench-smoke       webhooks, deposits and claims per second on this machine; fails when a 202 takes long'
+	@echo 'make bench-smoke       webhooks, deposits and claims per second; fails when a 202 or a renewal takes too long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
+	@echo 'make bench-mailbox-long  the same under a million messages, and while a transaction is held open'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
+	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
+	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
+	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
+	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
+	@echo 'make bench-webhooks    verified webhooks on disk per second, against an empty route of the same server'
+	@echo 'make fuzz-envelope     ten minutes of bent messages at the decoder'
+	@echo 'make torture-gateway   kill -9 the gateway and NATS at random under load, 50 times and more'
+	@echo 'make bench-schedules   due schedules: cost of each among few and many, lateness under load'
+	@echo 'make torture-schedules  kill -9 two schedulers at random while the clock jumps'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
+	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
+	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
 	@echo 'make lock              resolve the dependencies again'
 
 demo: $(VENV)/run.stamp
@@ -71,8 +84,18 @@ bench-smoke: $(VENV)/dev.stamp
 bench-mailbox: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.mailbox
 
+bench-mailbox-long: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.mailbox_long
+	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py
+
 torture-mailbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.mailbox
+
+torture-deadlock: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.deadlock
+
+torture-plans: $(VENV)/dev.stamp
+	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py
 
 torture-pipeline: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.pipeline
@@ -80,14 +103,41 @@ torture-pipeline: $(VENV)/dev.stamp
 torture-outbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.outbox
 
+torture-properties: $(VENV)/dev.stamp
+	@$(BIN)/pytest -n $(JOBS) --timeout 3600 --hypothesis-profile=search -m hypothesis $(PYTEST) tests/unit
+
 torture-clock-changes: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.clock_changes
 
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
 
+torture-schedules: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.schedules
+
+bench-schedules: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.schedules
+
 bench-expansion: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.expansion
+
+torture-timing: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.timing
+
+fuzz-signatures: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.fuzz_signatures
+
+bench-decoder: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.decoder
+
+bench-webhooks: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.webhooks
+
+fuzz-envelope: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.fuzz_envelope
+
+torture-gateway: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.gateway
 
 lock: $(VENV)/dev.stamp
 	$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --extra embedded \

@@ -33,7 +33,8 @@ def changes(name: str) -> tuple[datetime, ...]:
     zone = ZoneInfo(name)
     found, moment = [], FIRST
     while moment < LAST:
-        later = moment + 6 * HOUR
+        # No zone changes twice within a day.
+        later = moment + DAY
         if moment.astimezone(zone).utcoffset() != later.astimezone(zone).utcoffset():
             found.append(_change_between(zone, moment, later))
         moment = later

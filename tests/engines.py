@@ -19,14 +19,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-import asyncpg
-
 from sereno.deploy import database, nats_identities
 from sereno.deploy.embedded_nats import EmbeddedNats
 from sereno.deploy.embedded_postgres import UNSAFE_BUT_QUICK, EmbeddedPostgres
 from sereno.deploy.postgres_binaries import find_binaries, reachable_for
 from sereno.deploy.service_user import service_user
 from sereno.mailbox.engine import bus
+from tests.databases import Databases, describe
 
 T = TypeVar("T")
 # Its stdin ends when the process that started it does, in whatever way.
@@ -111,15 +110,20 @@ def servers(folder: Path) -> Iterator[Servers]:
 
 
 @contextlib.contextmanager
-def embedded_postgres(folder: Path, *, durable: bool = False, major: int | None = None) -> Iterator[str]:
-    """The superuser's DSN of a server of our own; without `durable` no test may kill it."""
+def embedded_postgres(
+    folder: Path, *, durable: bool = False, major: int | None = None, password: str | None = None
+) -> Iterator[str]:
+    """The superuser's DSN of a server of our own; without `durable` no test may kill it.
+
+    A folder that holds one already is used again, by the `password` with which it was made.
+    """
     user = service_user()
     with tempfile.TemporaryDirectory(prefix="sereno-tests-", ignore_cleanup_errors=True) as cache:
         Path(cache).chmod(0o755)
         server = EmbeddedPostgres(
             home=folder / "postgres",
             binaries=reachable_for(find_binaries(major=major), user, Path(cache) / "programs"),
-            password=secrets.token_urlsafe(24),
+            password=password or secrets.token_urlsafe(24),
             log_file=folder / "postgres.log",
             settings={} if durable else UNSAFE_BUT_QUICK,
             durable_init=durable,
@@ -191,28 +195,35 @@ def _container_nats() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def fresh(running: Servers) -> Iterator[Engines]:
+def databases(running: Servers) -> Iterator[Databases]:
+    """Migrate once a session into a template, of which each test gets a copy."""
+
+    async def work() -> Databases:
+        await database.create_roles(running.postgres, PASSWORDS)
+        await database.prepare(await database.create_database(running.postgres, template_name()))
+        return Databases(running.postgres, await describe(running.postgres, template_name()))
+
+    made = run_apart(work)
+    try:
+        yield made
+    finally:
+        run_apart(made.drop_all)
+
+
+@contextlib.contextmanager
+def fresh(running: Servers, copies: Databases) -> Iterator[Engines]:
     """A database of its own with all schemas, and streams without a message."""
-    name = f"sereno_test_{secrets.token_hex(6)}"
     with contextlib.ExitStack() as stack:
         if running.lock is not None:
             stack.enter_context(_held(running.lock))
-        run_apart(lambda: _empty_streams(running))
-        dsn = run_apart(lambda: _copy_template(running.postgres, name))
-        try:
-            yield Engines(dsn, running.nats, running.seeds)
-        finally:
-            run_apart(lambda: _drop(running.postgres, name))
 
+        async def take() -> str:
+            await _empty_streams(running)
+            return await copies.take()
 
-def prepare_template(running: Servers, template: str) -> None:
-    """Migrate once a session into a database from which each test gets its copy."""
-
-    async def work() -> None:
-        await database.create_roles(running.postgres, PASSWORDS)
-        await database.prepare(await database.create_database(running.postgres, template))
-
-    run_apart(work)
+        name = run_apart(take)
+        stack.callback(copies.give_back, name)
+        yield Engines(database.with_database(running.postgres, name), running.nats, running.seeds)
 
 
 @contextlib.contextmanager
@@ -222,26 +233,9 @@ def _held(lock: Path) -> Iterator[None]:
         yield
 
 
-async def _copy_template(dsn: str, name: str) -> str:
-    return await database.create_database(dsn, name, template=template_name())
-
-
 def template_name() -> str:
     """The template of this worker: a server of the environment is shared by all workers."""
     return f"{TEMPLATE}_{os.getpid()}"
-
-
-async def _drop(dsn: str, name: str) -> None:
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-    finally:
-        await connection.close()
-
-
-def drop_template(running: Servers) -> None:
-    """Leave nothing on a server that outlives the session."""
-    run_apart(lambda: _drop(running.postgres, template_name()))
 
 
 async def _empty_streams(running: Servers) -> None:
@@ -249,7 +243,8 @@ async def _empty_streams(running: Servers) -> None:
     try:
         jetstream = client.jetstream()
         for stream in await jetstream.streams_info():
-            await jetstream.delete_stream(str(stream.config.name))
+            if stream.state.last_seq or stream.state.consumer_count:
+                await jetstream.delete_stream(str(stream.config.name))
         await bus.ensure_streams(jetstream)
     finally:
         await client.close()

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], *, seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]], *, seconds: float = 60.0) -> None:
     """Return as soon as the condition holds; fail when it does not within the time."""
     async with asyncio.timeout(seconds):
         while True:

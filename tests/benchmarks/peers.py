@@ -1,6 +1,7 @@
 """The peers of the mailbox, each through its own published interface and in its own best configuration."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import make_dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from pgqueuer.qm import QueueManager
 from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 
-from tests.benchmarks.contenders import BODY
+from tests.benchmarks.contenders import BODY, batches
 
 DRAIN_SECONDS = 120.0
 
@@ -20,10 +21,12 @@ DRAIN_SECONDS = 120.0
 class PgQueuer:
     """PgQueuer with its asyncpg driver, its queue manager in drain mode, and its batch insert."""
 
-    def __init__(self, batch: int) -> None:
+    def __init__(self, batch: int, workers: int = 1) -> None:
         self.name = f"pgqueuer/{batch}"
-        self.setting = f"batch_size={batch}, asyncpg driver, no limit on tasks"
+        self.setting = f"batch_size={batch}, {workers} managers, asyncpg driver, no limit on tasks"
         self._batch = batch
+        self._workers = workers
+        self._done = 0
 
     async def open(self, dsn: str) -> None:
         self._dsn = dsn
@@ -31,26 +34,30 @@ class PgQueuer:
         self._queries = Queries(AsyncpgDriver(self._conn))
         await self._queries.install()
 
-    async def deposit(self, count: int, batch: int) -> None:
-        for start in range(0, count, batch):
-            some = min(batch, count - start)
-            await self._queries.enqueue(["bench"] * some, [BODY.encode()] * some, [0] * some)
+    def make(self, count: int) -> Sequence[bytes]:
+        return [BODY.encode()] * count
+
+    async def deposit(self, jobs: Sequence[bytes], batch: int) -> None:
+        for some in batches(jobs, batch):
+            await self._queries.enqueue(["bench"] * len(some), list(some), [0] * len(some))
 
     async def drain(self, count: int) -> None:
-        done = 0
+        self._done = 0
+        await asyncio.gather(*(self._manage() for _ in range(self._workers)))
+        assert self._done == count, f"{self._done} of {count}"
+
+    async def _manage(self) -> None:
         conn = await asyncpg.connect(self._dsn)
         manager = QueueManager(Queries(AsyncpgDriver(conn)))
 
         @manager.entrypoint("bench")
         async def run(job: object) -> None:
-            nonlocal done
-            done += 1
+            self._done += 1
 
         try:
             await manager.run(batch_size=self._batch, mode=QueueExecutionMode.drain)
         finally:
             await conn.close()
-        assert done == count, f"{done} of {count}"
 
     async def close(self) -> None:
         await self._conn.close()
@@ -74,10 +81,12 @@ class Procrastinate:
 
         self._task = run
 
-    async def deposit(self, count: int, batch: int) -> None:
-        for start in range(0, count, batch):
-            rows: list[Any] = [{"body": BODY}] * min(batch, count - start)
-            await self._task.batch_defer_async(*rows)
+    def make(self, count: int) -> Sequence[Any]:
+        return [{"body": BODY}] * count
+
+    async def deposit(self, jobs: Sequence[Any], batch: int) -> None:
+        for some in batches(jobs, batch):
+            await self._task.batch_defer_async(*some)
 
     async def drain(self, count: int) -> None:
         self._done = 0
@@ -97,6 +106,7 @@ class Awa:
     setting = "queue storage, 50 workers, enqueue_many_copy"
 
     def __init__(self) -> None:
+        self._job = make_dataclass("Bench", [("body", str)])
         self._done = self._wanted = 0
         self._finished = asyncio.Event()
 
@@ -112,7 +122,6 @@ class Awa:
         await starter.close()
 
     def _client(self) -> Any:
-        self._job = make_dataclass("Bench", [("body", str)])
         client = awa.AsyncClient(self._dsn, max_connections=20)
 
         @client.task(self._job, queue="bench")
@@ -123,10 +132,13 @@ class Awa:
 
         return client
 
-    async def deposit(self, count: int, batch: int) -> None:
+    def make(self, count: int) -> Sequence[Any]:
+        return [self._job(BODY)] * count
+
+    async def deposit(self, jobs: Sequence[Any], batch: int) -> None:
         client = self._client()
-        for start in range(0, count, batch):
-            await client.enqueue_many_copy([self._job(BODY)] * min(batch, count - start), queue="bench")
+        for some in batches(jobs, batch):
+            await client.enqueue_many_copy(list(some), queue="bench")
         await client.close()
 
     async def drain(self, count: int) -> None:

@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from nats.aio.client import Client
 
-from sereno.envelope import dedup_key
+from sereno.envelope import check, dedup_key
 from sereno.envelope.decode import Decoded, Rejected, decode_http, decode_nats
 from sereno.envelope.encode import flat
 from sereno.envelope.trace_context import is_traceparent
@@ -22,6 +23,7 @@ from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.preview.lines import answer_line
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "cloudevents.json").read_text(encoding="utf-8")
@@ -95,6 +97,33 @@ def test_rejected_with_a_stable_code_and_a_sentence(case: dict[str, Any]) -> Non
     assert answer.message
 
 
+@pytest.mark.parametrize("case", event_cases("accept", "status-rule", "reject"))
+@pytest.mark.parametrize("as_object", [False, True])
+def test_envelope_check_says_the_same(case: dict[str, Any], as_object: bool) -> None:
+    headers = [(name, value) for name, value in case["request"]["headers"]]
+    question = {
+        "transport": case["transport"],
+        "headers": dict(headers) if as_object else headers,
+        "body_base64": b64encode(case["request"]["body"].encode()).decode(),
+    }
+    said = orjson.loads(orjson.dumps(answer_line(orjson.dumps(question), check.answer)))
+    expected = case["expected"]
+    if expected["outcome"] == "reject":
+        assert (said["accepted"], said["error"]["code"]) == (False, CODES[case["id"]])
+        return
+    assert (said["accepted"], said["mode"]) == (True, expected.get("mode", "binary"))
+    if "events" in expected:
+        assert said["events"] == expected["events"]
+    if "attributes" in expected:
+        (event,) = said["events"]
+        carried = {name: expected[name] for name in ("data", "data_base64") if name in expected}
+        assert {name: event.get(name) for name in carried} == carried
+        assert {name: value for name, value in event.items() if not name.startswith("data_")} == (
+            expected["attributes"] | ({"data": event["data"]} if "data" in event else {})
+        )
+        assert not expected.get("data_absent") or event.keys().isdisjoint({"data", "data_base64"})
+
+
 def test_every_case_is_an_event_of_ours_or_a_named_rule_of_the_endpoint() -> None:
     driven = {param.id for param in event_cases("accept", "status-rule", "reject")}
     assert len(CASES) == 48
@@ -141,7 +170,8 @@ async def test_the_handshake_allows_a_sender_or_does_not(name: str) -> None:
     (case,) = (case for case in CASES if case["id"] == name)
     catalog = Catalog()
     commit = GroupCommit(IngressPublisher(Client()))
-    gateway = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, lambda: datetime.now(UTC))
+    admission = Admission(Secrets(), os.urandom)
+    gateway = WebhookGateway(catalog, admission, commit, lambda: datetime.now(UTC), record=lambda _: None)
     app = FastAPI()
     app.include_router(webhook_route.router(gateway))
     async with AsyncClient(transport=ASGITransport(app), base_url="http://endpoint") as sender:

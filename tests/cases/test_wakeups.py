@@ -372,7 +372,7 @@ class TestStops:
 
     def test_f4_a_stop_of_one_agent_leaves_the_others(self) -> None:
         two = [watch("a", agent="agent:one"), watch("b", agent="agent:two")]
-        said = simulate([do("12:00:00", "stop", scope="agent:one"), event("e1", "12:00:01")], *two)
+        said = simulate([do("12:00:00", "stop", scope="acme/agent/one"), event("e1", "12:00:01")], *two)
         assert outcomes(said) == ["held", "delivered"]
 
     def test_f4_a_stop_outranks_cooldown_and_quiet_hours(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 _FENCE = re.compile(r"^```(?P<language>\w*)(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"\btitle=(\S+)")
 _MARK = "\x1e"
-PAGE_SECONDS = 240
+PAGE_SECONDS = 900
 # A person asks a moment later than a script does: what has just arrived may not be decided yet.
 _PATIENCE = """
 sereno() {

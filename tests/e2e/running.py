@@ -17,7 +17,7 @@ import httpx
 
 SECRET = "a secret for tests"
 SECRET_VARIABLE = "GITHUB_WEBHOOK_SECRET"
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def running(data: Path, **variables: str) -> Iterator[Running]:
         sereno(["down"], environment)
 
 
-def until(condition: Callable[[], object], *, seconds: float = 30.0) -> None:
+def until(condition: Callable[[], object], *, seconds: float = 120.0) -> None:
     """Return as soon as the condition holds; fail when it does not within the time."""
     give_up = time.monotonic() + seconds
     while not condition():

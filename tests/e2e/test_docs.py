@@ -41,7 +41,7 @@ def steps(page: str) -> list[Command]:
     return [command for command in commands(read(page)) if command.text not in NOT_RUN]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1000)
 @pytest.mark.parametrize("page", [page for page in PAGES if steps(page)])
 def test_the_commands_of_a_page_do_what_it_says(page: str, tmp_path: Path) -> None:
     work = tmp_path / "work"

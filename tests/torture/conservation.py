@@ -11,6 +11,7 @@ import asyncpg
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, DatabaseUnreachableError, open_pool
+from sereno.mailbox.lease_items import Claimed, ParkItem, ReleaseItem
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
 from tests.mailbox_messages import message
@@ -55,9 +56,20 @@ async def work(execution: str, worker: str) -> None:
                         wait_seconds=1,
                         incarnation=str(os.getpid()),
                     ):
-                        await _act(own, got.lease.token, str(got.id))
+                        await _end(mailbox, own, got)
         except _AWAY:
             await asyncio.sleep(0.05)
+
+
+async def _end(mailbox: Mailbox, own: "asyncpg.Connection[asyncpg.Record]", got: Claimed) -> None:
+    """Of ten messages one is rejected and one waits for a person; the others are done with their effect."""
+    match got.id.int % 10:
+        case 0:
+            await mailbox.release([ReleaseItem(got.lease.token, "rejected")])
+        case 1:
+            await mailbox.park([ParkItem(got.lease.token, "approval")])
+        case _:
+            await _act(own, got.lease.token, str(got.id))
 
 
 async def _act(own: "asyncpg.Connection[asyncpg.Record]", token: int, identifier: str) -> None:

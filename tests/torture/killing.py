@@ -5,7 +5,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -13,11 +13,12 @@ import httpx
 from sereno.deploy.child import Child
 from sereno.deploy.options import Options
 from sereno.deploy.stop_request import StopRequest
+from sereno.deploy.supervision import Supervised
 from sereno.deploy.up import installation
 from tests.e2e.running import SECRET, SECRET_VARIABLE, Running, until
 
 FAULT = "SERENO_FAULT"
-DEATH_SECONDS = 60.0
+DEATH_SECONDS = 180.0
 # A message that a killed pipeline had fetched comes again after the acknowledgement time of 60 s.
 REDELIVERY_SECONDS = 150.0
 CLAIM = 200
@@ -30,6 +31,15 @@ class Plant:
     sereno: Running
     children: Mapping[str, Child]
     dsn: str
+    engines: Mapping[str, Supervised] = field(default_factory=dict)
+
+    def kill(self, name: str) -> None:
+        """Kill a process or an engine with SIGKILL and start it again."""
+        subject = self.children.get(name) or self.engines[name]
+        assert subject.process is not None
+        subject.process.kill()
+        subject.process.wait(DEATH_SECONDS)
+        subject.start()
 
     def start(self, name: str, *, fault: str | None = None) -> None:
         """Start a process anew; with `fault` it kills itself with SIGKILL when it first passes that point."""
@@ -46,7 +56,7 @@ class Plant:
         assert code == -signal.SIGKILL, f"{name} ended with {code}, see {self.children[name].log_file}"
 
     def await_ready(self, url: str) -> None:
-        until(lambda: _ready(url), seconds=60)
+        until(lambda: _ready(url), seconds=180)
 
     def take(self, agent: str) -> Counter[str]:
         """Claim and acknowledge everything in the agent's mailbox: how often each event is in it, by the event's id."""
@@ -83,7 +93,8 @@ def plant(folder: Path) -> Iterator[Plant]:
             running.probes,
         )
         children = {child.name: child for child in running.supervised if isinstance(child, Child)}
-        yield Plant(sereno, children, running.postgres)
+        engines = {subject.name: subject for subject in running.supervised if not isinstance(subject, Child)}
+        yield Plant(sereno, children, running.postgres, engines)
 
 
 def doubled_or_lost(expected: Counter[str], found: Counter[str]) -> list[str]:

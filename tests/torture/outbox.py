@@ -23,6 +23,8 @@ POINTS = ("outbox.after_commit", "outbox.after_publish")
 ROUNDS = 20
 AGENT = "auditor"
 TOGGLED = "toggled"
+# Declared later than it is due, it would never fire.
+AHEAD_SECONDS = 5
 
 DOCUMENTS = f"""\
 apiVersion: sereno/v1
@@ -78,7 +80,7 @@ def _control(plant: Plant, rounds: int) -> list[str]:
         sys.stdout.write(f"control plane, {point}: killed {rounds} times\n")
     history = plant.sereno.control("GET", f"/v1/subscriptions/{TOGGLED}/history")["events"]
     expected.update(f"subscription/{TOGGLED}/{event['revision']}" for event in history[-2 * rounds :])
-    until(lambda: plant.sereno.ready(AGENT) >= len(expected), seconds=60)
+    until(lambda: plant.sereno.ready(AGENT) >= len(expected), seconds=180)
     return doubled_or_lost(expected, plant.take(AGENT))
 
 
@@ -107,7 +109,7 @@ def _execution(plant: Plant, rounds: int) -> list[str]:
             plant.start("listeners")
             _await_drained(plant, "execution")
         sys.stdout.write(f"execution plane, {point}: killed {rounds} times\n")
-    until(lambda: plant.sereno.ready(AGENT) >= ticks, seconds=60)
+    until(lambda: plant.sereno.ready(AGENT) >= ticks, seconds=180)
     found = Counter[str]()
     for name in _subscriptions(plant):
         found[name] += 1
@@ -115,7 +117,7 @@ def _execution(plant: Plant, rounds: int) -> list[str]:
 
 
 def _tick(plant: Plant, number: int) -> None:
-    at = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
+    at = (datetime.now(UTC) + timedelta(seconds=AHEAD_SECONDS)).isoformat()
     plant.sereno.apply(TICK.format(name=f"tick-{number}", agent=AGENT, at=at))
 
 
@@ -128,7 +130,7 @@ def _subscriptions(plant: Plant) -> list[str]:
 
 
 def _await_drained(plant: Plant, schema: str) -> None:
-    until(lambda: asyncio.run(_waiting(plant.dsn, schema)) == 0, seconds=60)
+    until(lambda: asyncio.run(_waiting(plant.dsn, schema)) == 0, seconds=180)
 
 
 async def _waiting(dsn: str, schema: str) -> int:

@@ -51,10 +51,11 @@ def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 node.lineno,
                 "".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in node.values),
             )
+    left_out = docstrings | inside_f_strings
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
-        if id(node) not in docstrings | inside_f_strings:
+        if id(node) not in left_out:
             yield node.lineno, node.value
 
 

@@ -1,5 +1,6 @@
 """The trace from requirements to tests."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -64,7 +65,12 @@ def test_markers_are_read_from_collected_tests(tmp_path: Path) -> None:
     )
     # A process of its own: pytest cannot run inside itself without sharing its modules.
     run = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.stdout.strip() == "[(1, ['test_sample.py::test_a']), (3, ['test_sample.py::test_a'])] []", (
         run.stderr

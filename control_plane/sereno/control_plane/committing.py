@@ -11,7 +11,6 @@ from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.catalog.plan import Step
 from sereno.control_plane.catalog.refusal import Refusal
 from sereno.control_plane.minting import PathToken
-from sereno.control_plane.publishing.size import too_large
 from sereno.control_plane.store import endpoint_tokens, event_store, heads, projection
 from sereno.control_plane.store.engine import driver
 from sereno.control_plane.store.event_store import Append, StreamId
@@ -41,10 +40,6 @@ async def commit(
     await projection.save(connection, [step.after for step in changed])
     await _keep_tokens(connection, changed, tokens or {})
     tenants = {step.after.address.tenant for step in changed}
-    for tenant in sorted(tenants):
-        refusal = too_large(tenant, *await projection.counted(connection, tenant))
-        if refusal is not None:
-            return refusal
     await outbox.append(await driver(connection), "control", announcements(changed))
     await heads.raise_versions(connection, tenants)
     return None

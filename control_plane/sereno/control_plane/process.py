@@ -11,11 +11,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from sereno.control_plane import sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.reports.consumer import ReportConsumer
+from sereno.control_plane.sealing_key import SealingKeyError
 from sereno.control_plane.store.engine import open_engine
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
@@ -35,14 +37,18 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         key = load(_needed(settings.signing_key_file, "SERENO_SIGNING_KEY_FILE"))
         sha256_file = settings.admin_token_sha256_file
         admin = read_hash(sha256_file) if sha256_file else None
+        sealing = sealing_key.load(settings.sealing_public_key_file)
         listening = http_server.bind(settings.control_host, settings.control_port)
-    except (SigningKeyError, AdminTokenError, AddressInUseError) as fault:
+    except (SigningKeyError, SealingKeyError, AdminTokenError, AddressInUseError) as fault:
         raise CommandError(str(fault)) from fault
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
             app = create_app(
-                engine, execution_url=settings.execution_url, ready=lambda: _checks(engine, nats)
+                engine,
+                execution_url=settings.execution_url,
+                ready=lambda: _checks(engine, nats),
+                sealing_key=sealing,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
@@ -74,10 +80,7 @@ async def _engines(
 
 
 async def _checks(engine: AsyncEngine, nats: Client) -> Mapping[str, str | None]:
-    return {
-        "postgres": await _postgres(engine),
-        "nats": None if nats.is_connected else "NATS is not connected",
-    }
+    return {"postgres": await _postgres(engine), **await bus.checks(nats, (bus.REPORTS, bus.MANIFESTS))}
 
 
 async def _postgres(engine: AsyncEngine) -> str | None:

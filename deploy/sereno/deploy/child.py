@@ -7,13 +7,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
+import setproctitle
+
+from sereno.deploy import private_file, process_main
+from sereno.deploy.forked_process import ForkedProcess, fork
 from sereno.deploy.leftovers import CONFIG_FLAG
 from sereno.mailbox.engine.settings import Settings
 
 STOP_SECONDS = 15.0
-GO = b"go"
-"""What a held process waits for on its standard input."""
 _LOG_BYTES = 16 << 20
 # They would win over the configuration file, and the operator's are not this process'.
 _OVERRIDES = frozenset(
@@ -31,36 +34,59 @@ class Child:
     url: str | None = None
     """Where it answers probes, if anywhere."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    process: subprocess.Popen[bytes] | None = None
+    process: subprocess.Popen[bytes] | ForkedProcess | None = None
     log_start: int = 0
+    _release: int | None = None
 
-    def start(self, *, held: bool = False) -> None:
-        """Start the process; it is not ready yet when this returns.
-
-        A held one loads its code and then waits for `release`: its configuration need not exist yet.
-        """
-        rotate(self.log_file)
-        kept = {name: value for name, value in self.environment.items() if name not in _OVERRIDES}
-        command = [sys.executable, "-m", "sereno.deploy.process_main", "serve", self.name]
-        command += ["--held"] if held else []
-        with self.log_file.open("ab") as log:
-            self.log_start = log.tell()
+    def start(self) -> None:
+        """Start the process; it is not ready yet when this returns."""
+        with self._log() as log:
             self.process = subprocess.Popen(
-                [*command, CONFIG_FLAG, str(self.configuration)],
-                stdin=subprocess.PIPE if held else subprocess.DEVNULL,
+                [sys.executable, "-m", process_main.__name__, *self._words()],
+                stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 # Ctrl-C in the terminal is for `sereno up`, which stops its children in order.
                 start_new_session=True,
-                env=kept,
+                env=self._kept(),
             )
 
+    def start_held(self) -> None:
+        """Fork the process: it loads its code, then waits for `release`; its configuration need not exist yet."""
+        reading, self._release = os.pipe()
+        with self._log() as log:
+            self.process = fork(self._run_held, reading=reading, output=log)
+        os.close(reading)
+
+    def _run_held(self) -> int:
+        setproctitle.setproctitle(" ".join(["sereno", *self._words()]))
+        kept = self._kept()
+        os.environ.clear()
+        os.environ.update(kept)
+        return process_main.main([*self._words(), "--held"])
+
+    def _words(self) -> list[str]:
+        return ["serve", self.name, CONFIG_FLAG, str(self.configuration)]
+
+    def _kept(self) -> dict[str, str]:
+        return {name: value for name, value in self.environment.items() if name not in _OVERRIDES}
+
+    def _log(self) -> IO[bytes]:
+        rotate(self.log_file)
+        log = private_file.append_to(self.log_file)
+        self.log_start = log.tell()
+        return log
+
     def release(self) -> None:
-        """Let a process that was started held go on; one that has ended meanwhile is noticed by others."""
-        if self.process is not None and self.process.stdin is not None:
+        """Let a held process go on; one that has ended meanwhile is noticed by others."""
+        self._let_go(process_main.GO)
+
+    def _let_go(self, word: bytes) -> None:
+        writing, self._release = self._release, None
+        if writing is not None:
             with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.write(GO)
-                self.process.stdin.close()
+                os.write(writing, word)
+            os.close(writing)
 
     def said(self) -> bytes:
         """What it has logged since its start."""
@@ -74,8 +100,7 @@ class Child:
         process, self.process = self.process, None
         if process is None:
             return
-        if process.stdin is not None:
-            process.stdin.close()
+        self._let_go(b"")
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:

@@ -1,5 +1,6 @@
 """The configuration file of each process: its own role, its own seed, its own keys, and nobody else's."""
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,15 @@ def path(folder: DataFolder, process: str) -> Path:
     return folder.configuration / f"{process}.json"
 
 
+def read_all(folder: DataFolder) -> dict[str, dict[str, Any]]:
+    """What the processes were last configured with, by name; those whose file cannot be read are left out."""
+    found = {}
+    for name in PROCESSES:
+        with contextlib.suppress(OSError, ValueError):
+            found[name] = json.loads(path(folder, name).read_bytes())
+    return found
+
+
 def write(
     folder: DataFolder, identities: Identities, servers: Servers, addresses: Addresses, options: Options
 ) -> None:
@@ -85,8 +95,11 @@ def _keys(name: str, identities: Identities) -> dict[str, str]:
         return {
             "signing_key_file": str(identities.signing_key_file),
             "admin_token_sha256_file": str(identities.admin_token_sha256_file),
+            "sealing_public_key_file": str(identities.sealing_public_key_file),
         }
-    return {
+    keys = {
         "manifest_keys_file": str(identities.manifest_keys_file),
         "lease_key_file": str(identities.lease_key_file),
     }
+    # Secrets are opened where they are compared, and nowhere else.
+    return keys | {"sealing_key_file": str(identities.sealing_key_file)} if name == "gateway" else keys

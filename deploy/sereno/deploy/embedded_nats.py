@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sereno.deploy import nats_identities
+from sereno.deploy import nats_identities, private_file
 from sereno.deploy.faults import StartError
 from sereno.deploy.ports import LOOPBACK, on_free_port
 from sereno.deploy.tail import last_lines, reason
@@ -88,7 +88,7 @@ class EmbeddedNats:
     def launch(self) -> None:
         """One attempt to start on `port`. Raises `StartError`."""
         self._configure()
-        with self.log_file.open("ab") as log:
+        with private_file.append_to(self.log_file) as log:
             self.process = subprocess.Popen(
                 [find_server(), "--config", str(self.configuration)],
                 stdin=subprocess.DEVNULL,

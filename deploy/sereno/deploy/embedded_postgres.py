@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from sereno.deploy import private_file
 from sereno.deploy.faults import StartError
 from sereno.deploy.ports import LOOPBACK, on_free_port
 from sereno.deploy.postgres_binaries import PostgresBinaries
@@ -123,7 +124,7 @@ class EmbeddedPostgres:
         """One attempt to start on `port`. Raises `StartError`."""
         settings = {**_SETTINGS, **self.settings, "port": str(self.port)}
         switches = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        with self._inside() as (place, options), self.log_file.open("ab") as log:
+        with self._inside() as (place, options), private_file.append_to(self.log_file) as log:
             self.process = subprocess.Popen(
                 [self.binaries.postgres, "-D", f"{place}/data", *switches],
                 stdin=subprocess.DEVNULL,

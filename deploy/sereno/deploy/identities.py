@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -81,6 +82,18 @@ class Identities:
         pinned = {hashlib.sha256(public).hexdigest()[:16]: base64.b64encode(public).decode()}
         return self._derived("manifest_keys.json", json.dumps(pinned))
 
+    @property
+    def sealing_key_file(self) -> Path:
+        """With which the execution plane opens sealed secrets."""
+        return self._file("sealing_key.pem", _sealing_key)
+
+    @property
+    def sealing_public_key_file(self) -> Path:
+        """With which the control plane seals them; it cannot open what it sealed."""
+        key = load_pem_private_key(self.sealing_key_file.read_bytes(), password=None)
+        public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        return self._derived("sealing_public_key", base64.b64encode(public).decode())
+
     def _text(self, name: str, make: Callable[[], str]) -> str:
         return self._file(name, lambda: make().encode()).read_text(encoding="ascii").strip()
 
@@ -103,3 +116,7 @@ def _password() -> str:
 
 def _signing_key() -> bytes:
     return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _sealing_key() -> bytes:
+    return X25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -50,9 +50,10 @@ def _ours(folder: DataFolder) -> Iterator[tuple[str, psutil.Process]]:
 
 
 def _kind(arguments: list[str], nats: str, configurations: str) -> str | None:
-    if CONFIG_FLAG not in arguments[:-1]:
+    if CONFIG_FLAG not in arguments:
         return None
-    named = arguments[arguments.index(CONFIG_FLAG) + 1]
+    # The file comes last; a forked process shows one text, in which a blank of its name separates words too.
+    named = " ".join(arguments[arguments.index(CONFIG_FLAG) + 1 :])
     if named == nats:
         return "nats"
     return "serve" if "serve" in arguments and str(Path(named).parent) == configurations else None

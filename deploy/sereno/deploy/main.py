@@ -11,6 +11,8 @@ from sereno.deploy.command_line import new_app, quiet_logs, run
 GROUP = "sereno.commands"
 # What starts and stops an installation should not wait for what talks to one.
 _FIRST = "deploy"
+# Both planes have commands under these words: endpoints are declared on one and receive on the other.
+_SHARED = frozenset({"webhook"})
 
 
 def build(word: str | None = None) -> typer.Typer:
@@ -18,7 +20,7 @@ def build(word: str | None = None) -> typer.Typer:
     app = new_app()
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name != _FIRST, entry.name)):
         entry.load()(app)
-        if word is not None and word in _names(app):
+        if word is not None and word not in _SHARED and word in _names(app):
             break
     return app
 

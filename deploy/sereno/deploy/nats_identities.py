@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import nkeys
 
-from sereno.mailbox.engine.bus import INGRESS, MANIFESTS, REPORTS, inbox_prefix
+from sereno.mailbox.engine.bus import BUCKET_STREAM, INGRESS, MANIFESTS, REPORTS, inbox_prefix
 
 OPERATOR = "operator"
-_BUCKET = f"KV_{MANIFESTS}"
+_BUCKET = BUCKET_STREAM
 _API = "$JS.API"
 
 
@@ -38,6 +38,11 @@ def _reads_bucket() -> tuple[str, ...]:
         f"{_API}.CONSUMER.DELETE.{_BUCKET}.*",
         f"$JS.FC.{_BUCKET}.>",
     )
+
+
+def _looks_for(*streams: str) -> tuple[str, ...]:
+    """Whether they exist, for the readiness of a process that publishes to them."""
+    return tuple(f"{_API}.STREAM.INFO.{stream}" for stream in streams)
 
 
 def _consumes(stream: str) -> tuple[str, ...]:
@@ -66,11 +71,23 @@ PERMISSIONS: Mapping[str, Permissions] = {
         subscribe=("sereno.hint.>",),
     ),
     "gateway": Permissions(
-        publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.ingress.*", "sereno.wake.*.*"),
+        publish=(
+            f"{_API}.INFO",
+            *_reads_bucket(),
+            *_looks_for(INGRESS),
+            "sereno.ingress.*",
+            "sereno.wake.*.*",
+        ),
         subscribe=("sereno.wake.>",),
     ),
     "listeners": Permissions(
-        publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.ingress.*", "sereno.reports.execution.*"),
+        publish=(
+            f"{_API}.INFO",
+            *_reads_bucket(),
+            *_looks_for(INGRESS, REPORTS),
+            "sereno.ingress.*",
+            "sereno.reports.execution.*",
+        ),
     ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import IO
 
 MODE = 0o600
 
@@ -15,3 +16,12 @@ def write(path: Path, content: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     fresh.replace(path)
+
+
+def append_to(path: Path) -> IO[bytes]:
+    """The file opened to write at its end, made when it is missing; one that others could read is closed to them."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, MODE)
+    os.fchmod(descriptor, MODE)
+    stream = os.fdopen(descriptor, "ab")
+    stream.seek(0, os.SEEK_END)
+    return stream

@@ -1,17 +1,20 @@
 """What `sereno up` starts for each process: `serve` alone, so that no process loads the other plane."""
 
 import sys
+from collections.abc import Sequence
 
 from sereno.deploy.command_line import new_app, run
 from sereno.deploy.commands import serve
 
+GO = serve.GO
 
-def main() -> None:
-    """Run `serve PROCESS` and exit."""
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run `serve PROCESS`; its exit code."""
     app = new_app()
     serve.register(app)
-    sys.exit(run(app))
+    return run(app, words)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

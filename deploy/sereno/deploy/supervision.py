@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sereno.deploy.backoff import Restarts
 from sereno.deploy.faults import StartError
+from sereno.deploy.forked_process import ForkedProcess
 from sereno.deploy.stop_request import StopRequest
 
 _POLL_SECONDS = 0.1
@@ -16,7 +17,10 @@ class Supervised(Protocol):
     """A process that can be started and stopped."""
 
     name: str
-    process: subprocess.Popen[bytes] | None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | ForkedProcess | None:
+        """What runs, or ran last."""
 
     def start(self) -> None:
         """Start it. Raises `StartError`."""
@@ -43,13 +47,13 @@ class Watch:
 
     def _notice(self, now: float) -> None:
         process = self._subject.process
-        if process is None or process.poll() is None:
+        code = None if process is None else process.poll()
+        if code is None:
             return
         self._restarts = self._restarts.after_crash(now)
         self._due = now + self._restarts.pause()
         self._say(
-            f"{self._subject.name} ended ({_how(process.returncode)}); "
-            f"starting it again in {self._restarts.pause():g} s"
+            f"{self._subject.name} ended ({_how(code)}); starting it again in {self._restarts.pause():g} s"
         )
 
     def _start(self, now: float) -> bool:

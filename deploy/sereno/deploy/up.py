@@ -25,6 +25,7 @@ from sereno.deploy.postgres_binaries import SHARED_CACHE
 from sereno.deploy.readiness import wait_until_ready
 from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.supervision import Supervised, supervise
+from sereno.deploy.upkeep import upkeep
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine.bus import BusUnreachableError
 from sereno.mailbox.engine.postgres import DatabaseUnreachableError
@@ -76,12 +77,12 @@ def installation(
             say(f"ended {len(ended)} processes that an earlier start left behind")
         addresses = _addresses(options)
         _run(servers.check_given(options))
-        identities = Identities(folder.secrets)
         children = _children(folder, addresses)
         stack.callback(_stop_all, children)
         for child in children:
             # Loading its code is most of a process' start, and needs no engine.
-            child.start(held=True)
+            child.start_held()
+        identities = Identities(folder.secrets)
         engines = stack.enter_context(servers.running(folder, identities, options, programs))
         _run(servers.prepare(engines, identities, _operator_seed(engines, identities, options)))
         configuration.write(folder, identities, engines, addresses, options)
@@ -111,9 +112,11 @@ def publish(folder: DataFolder, running: Installation) -> None:
 
 
 def keep_running(options: Options, running: Installation, stop: StopRequest, say: Say) -> None:
-    """Start again what ends, until `stop` is set."""
+    """Start again what ends, and make again what is deleted on NATS, until `stop` is set."""
     folder = DataFolder(options.data.absolute().resolve())
-    supervise(running.supervised, stop, say=say, changed=lambda: publish(folder, running))
+    seed = running.nats_seed_file.read_text(encoding="ascii").strip() if running.nats_seed_file else None
+    with upkeep(running.nats, seed, say):
+        supervise(running.supervised, stop, say=say, changed=lambda: publish(folder, running))
 
 
 def _addresses(options: Options) -> Addresses:

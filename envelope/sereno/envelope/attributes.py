@@ -1,19 +1,21 @@
 """Context attributes: names, types and values that CloudEvents 1.0.2 allows."""
 
+import calendar
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sereno.envelope import media_type
+from sereno.envelope import media_type, uri
 from sereno.envelope.event import SPECVERSION, Event
 from sereno.envelope.rejection import Rejected
 
 REQUIRED = ("specversion", "id", "source", "type")
-_STANDARD = frozenset({*REQUIRED, "time", "subject", "datacontenttype", "dataschema"})
+STANDARD = frozenset({*REQUIRED, "time", "subject", "datacontenttype", "dataschema"})
 _RESERVED = frozenset({"data", "data_base64"})
 _NAME = re.compile(r"[a-z0-9]+\Z")
 _INTEGER_MIN, _INTEGER_MAX = -(1 << 31), (1 << 31) - 1
+_POSITIVE = re.compile(r"[1-9][0-9]{0,9}\Z")
 
 # Type system, String: no control characters, no surrogates, no noncharacters.
 _FORBIDDEN = re.compile(
@@ -21,9 +23,6 @@ _FORBIDDEN = re.compile(
     + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
     + "]"
 )
-_URI_CHARACTERS = r"(?:[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})"
-_URI_REFERENCE = re.compile(rf"(?=.){_URI_CHARACTERS}*(?:#{_URI_CHARACTERS}*)?\Z")
-_URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:{_URI_CHARACTERS}*(?:#{_URI_CHARACTERS}*)?\Z")
 _RFC3339 = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}):(\d{2})(?:\.(\d{1,6})\d*)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)\Z",
     re.ASCII,
@@ -31,9 +30,14 @@ _RFC3339 = re.compile(
 
 
 def event_of(attributes: Mapping[str, Any], data: object) -> Event | Rejected:
-    """The event of checked attributes and decoded data, or why there is none; nothing is ever filled in."""
+    """The event of decoded attributes and data, or why there is none; nothing is ever filled in."""
+    extensions: dict[str, str | int | bool] = {}
     for name, value in attributes.items():
-        rejected = _check(name, value)
+        if name in STANDARD:
+            rejected = _check_standard(name, value)
+        else:
+            rejected = _check_extension(name, value)
+            extensions[name] = value
         if rejected is not None:
             return rejected
     for name in REQUIRED:
@@ -54,57 +58,108 @@ def event_of(attributes: Mapping[str, Any], data: object) -> Event | Rejected:
         datacontenttype=attributes.get("datacontenttype"),
         dataschema=attributes.get("dataschema"),
         data=data,
-        extensions={name: value for name, value in attributes.items() if name not in _STANDARD},
+        extensions=extensions,
     )
 
 
-def timestamp(text: str) -> datetime | Rejected:
+def timestamp(text: str, name: str = "time") -> datetime | Rejected:
     """The UTC moment of an RFC 3339 text, cut to microseconds; a leap second reads as the microsecond before."""
     match = _RFC3339.match(text)
     if match is None:
-        return Rejected(
-            "invalid_time", "time must be RFC 3339 with an offset, like 2027-03-04T05:06:07Z", "time"
-        )
+        sentence = f"{name} must be RFC 3339 with an offset, like 2027-03-04T05:06:07Z"
+        return Rejected("invalid_time", sentence, name)
     date, minutes, seconds, fraction, offset = match.groups()
     leap = seconds == "60"
     written = f"{date}T{minutes}:{'59' if leap else seconds}"
     try:
-        moment = datetime.fromisoformat(written + offset.upper().replace("Z", "+00:00"))
-        micros = 999_999 if leap else int((fraction or "").ljust(6, "0"))
-        return moment.astimezone(UTC) + timedelta(microseconds=micros)
+        moment = datetime.fromisoformat(written + ("+00:00" if offset in "Zz" else offset)).astimezone(UTC)
     except (ValueError, OverflowError):
-        return Rejected("invalid_time", f"time names no moment of the calendar: {written}", "time")
+        return Rejected("invalid_time", f"{name} names no moment of the calendar: {text[:40]}", name)
+    if leap and not _ends_a_month(moment):
+        return Rejected("invalid_time", f"{name} has a leap second, which only ends a month in UTC", name)
+    return moment + timedelta(microseconds=999_999 if leap else int((fraction or "").ljust(6, "0")))
 
 
-def _check(name: str, value: object) -> Rejected | None:
+def _ends_a_month(moment: datetime) -> bool:
+    """Whether this is the last minute of a month: leap seconds stand nowhere else (RFC 3339, 5.7)."""
+    last = calendar.monthrange(moment.year, moment.month)[1]
+    return (moment.day, moment.hour, moment.minute) == (last, 23, 59)
+
+
+def _check_standard(name: str, value: object) -> Rejected | None:
+    if not isinstance(value, str):
+        return Rejected("invalid_attribute_type", f"{name} must be a string", name)
+    if not value:
+        return Rejected("invalid_attribute_value", f"{name} must not be empty", name)
+    if not _is_allowed(value):
+        return _forbidden(name)
+    if name == "source" and not uri.is_reference(value):
+        return Rejected("invalid_attribute_value", "source must be a URI reference", name)
+    if name == "dataschema" and not uri.is_uri(value):
+        return Rejected("invalid_attribute_value", "dataschema must be an absolute URI", name)
+    if name == "datacontenttype" and media_type.parse(value) is None:
+        return Rejected("invalid_attribute_value", "datacontenttype must be a media type", name)
+    return None
+
+
+def _check_extension(name: str, value: object) -> Rejected | None:
     if name in _RESERVED:
         return Rejected("invalid_attribute_name", f"{name} is no attribute", name)
     if _NAME.match(name) is None:
         return Rejected("invalid_attribute_name", f"{name!r} must be lower-case letters and digits", name)
     if isinstance(value, str):
-        return _check_text(name, value)
-    if name in _STANDARD:
+        if not _is_allowed(value):
+            return _forbidden(name)
+    elif isinstance(value, int):  # a boolean is one of these
+        if not _INTEGER_MIN <= value <= _INTEGER_MAX:
+            return Rejected("invalid_attribute_value", f"{name} must fit 32 bits; send it as a string", name)
+    else:
+        return Rejected("invalid_attribute_type", f"{name} must be a string, an integer or a boolean", name)
+    check = _DOCUMENTED.get(name)
+    return None if check is None else check(name, value)
+
+
+def _is_allowed(text: str) -> bool:
+    return (text.isascii() and text.isprintable()) or _FORBIDDEN.search(text) is None
+
+
+def _forbidden(name: str) -> Rejected:
+    return Rejected("invalid_attribute_value", f"{name} has a character that CloudEvents forbids", name)
+
+
+def _not_empty(name: str, value: str | int | bool) -> Rejected | None:
+    if value != "":
+        return None
+    return Rejected("invalid_attribute_value", f"{name} must not be empty", name)
+
+
+def _a_timestamp(name: str, value: str | int | bool) -> Rejected | None:
+    if not isinstance(value, str):
         return Rejected("invalid_attribute_type", f"{name} must be a string", name)
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        if _INTEGER_MIN <= value <= _INTEGER_MAX:
-            return None
-        return Rejected("invalid_attribute_value", f"{name} must fit 32 bits; send it as a string", name)
-    return Rejected("invalid_attribute_type", f"{name} must be a string, an integer or a boolean", name)
+    moment = timestamp(value, name)
+    return moment if isinstance(moment, Rejected) else None
 
 
-def _check_text(name: str, text: str) -> Rejected | None:
-    if _FORBIDDEN.search(text) is not None:
-        return Rejected("invalid_attribute_value", f"{name} has a character that CloudEvents forbids", name)
-    if name not in _STANDARD:
+def _a_reference(name: str, value: str | int | bool) -> Rejected | None:
+    if isinstance(value, str) and uri.is_reference(value):
         return None
-    if not text:
-        return Rejected("invalid_attribute_value", f"{name} must not be empty", name)
-    if name == "source" and _URI_REFERENCE.match(text) is None:
-        return Rejected("invalid_attribute_value", "source must be a URI reference", name)
-    if name == "dataschema" and _URI.match(text) is None:
-        return Rejected("invalid_attribute_value", "dataschema must be an absolute URI", name)
-    if name == "datacontenttype" and media_type.parse(text) is None:
-        return Rejected("invalid_attribute_value", "datacontenttype must be a media type", name)
-    return None
+    return Rejected("invalid_attribute_value", f"{name} must be a URI reference", name)
+
+
+def _positive(name: str, value: str | int | bool) -> Rejected | None:
+    if not isinstance(value, bool) and _POSITIVE.match(str(value)) and int(value) <= _INTEGER_MAX:
+        return None
+    return Rejected("invalid_attribute_value", f"{name} must be an integer greater than zero", name)
+
+
+_DOCUMENTED: Mapping[str, Callable[[str, str | int | bool], Rejected | None]] = {
+    "causationid": _not_empty,
+    "correlationid": _not_empty,
+    "dataref": _a_reference,
+    "expirytime": _a_timestamp,
+    "partitionkey": _not_empty,
+    "recordedtime": _a_timestamp,
+    "sampledrate": _positive,
+    "sequence": _not_empty,
+}
+"""What the documented extensions demand of their own values; a malformed trace context is ignored instead (W3C)."""

@@ -31,7 +31,8 @@ _FORMATS = "application/cloudevents"
 _STRUCTURED = MediaType("application/cloudevents+json", None)
 _PREFIX = "ce-"
 _HEX = re.compile(r"%[0-9A-Fa-f]{2}")
-_QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
+_QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*+)\"\Z")
+_QUOTED_PAIR = re.compile(r"\\(.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def _binary(headers: Headers, extra: Mapping[str, str], body: bytes, max_bytes: 
         name = name.removeprefix(_PREFIX)
         if name in attributes:
             return Rejected("duplicate_attribute", f"the header {header} is sent twice", name)
-        decoded = _header_value(name, value)
+        decoded = header_value(name, value)
         if isinstance(decoded, Rejected):
             return decoded
         attributes[name] = decoded
@@ -139,13 +140,18 @@ def _single(headers: Headers, wanted: str) -> str | Rejected | None:
     return values[0] if values else None
 
 
-def _header_value(name: str, written: str) -> str | Rejected:
+def header_value(name: str, written: str) -> str | Rejected:
     """The attribute of a header: unquote, then one round of percent-decoding (HTTP binding, 3.1.3.2)."""
     value = written.strip(" \t")
-    if len(value) > 1 and value[0] == value[-1] == '"':
-        value = _QUOTED_PAIR.sub(r"\1", value[1:-1])
     if not value.isascii():
         return Rejected("invalid_header", f"the header ce-{name} must be percent-encoded", name)
+    if value.startswith('"'):
+        quoted = _QUOTED.match(value)
+        if quoted is None:
+            return Rejected(
+                "invalid_header", f"the header ce-{name} opens a quoted string and never ends", name
+            )
+        value = _QUOTED_PAIR.sub(r"\1", quoted[1])
     if "%" not in value:
         return value
     if value.count("%") != len(_HEX.findall(value)):

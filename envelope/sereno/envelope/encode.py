@@ -1,10 +1,10 @@
-"""Encoding: the CloudEvents JSON format, its batch, and NATS headers."""
+"""Encoding: the CloudEvents JSON format, its batch, and the headers of HTTP and NATS messages."""
 
 from base64 import b64encode
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from operator import attrgetter
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import orjson
 
@@ -35,7 +35,12 @@ _HEADER_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not 
 
 def rfc3339(moment: datetime) -> str:
     """The moment in UTC as RFC 3339 text, at most microseconds, ending in Z."""
-    return moment.astimezone(UTC).isoformat()[:-6] + "Z"
+    return in_utc(moment).isoformat()[:-6] + "Z"
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same moment with the zone UTC, most often itself."""
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def flat(event: Event) -> dict[str, object]:
@@ -81,8 +86,15 @@ def dumps_batch(events: Iterable[Event]) -> bytes:
     return orjson.dumps([flat(event) for event in events])
 
 
+def http_headers(event: Event) -> dict[str, str]:
+    """The headers of a binary-mode HTTP message, whose body is `body(event)` (HTTP binding 1.0.2, 3.1)."""
+    headers = nats_headers(event)
+    content_type = headers.pop("ce-datacontenttype", None)
+    return headers if content_type is None else headers | {"content-type": unquote(content_type)}
+
+
 def nats_headers(event: Event) -> dict[str, str]:
-    """The `ce-` headers of a binary-mode NATS message, whose payload is `body(event)`.
+    """The `ce-` headers of a binary-mode NATS message, whose payload is `body(event)` (NATS binding 1.0.2, 3.1).
 
     Unlike in HTTP the content type is one of them; JSON that the JSON format implied is said here (format, 3.1.2).
     """

@@ -1,6 +1,6 @@
 """The envelope: a sender's event and what the platform wrote about its receipt."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -62,3 +62,11 @@ class Envelope(Event):
     traceparent: str | None = None
     tracestate: str | None = None
     outside: Mapping[str, object] = field(default_factory=dict)
+
+
+# The generated constructor of a frozen class sets its 26 fields through object.__setattr__, which took half of
+# the time of making one; writing through the slots themselves does the same for a fifth of it.
+SLOTS: Mapping[str, Callable[[Envelope, object], None]] = {
+    name: getattr(Envelope, name).__set__ for name in Envelope.__dataclass_fields__
+}
+"""How the hot paths write each field of an `object.__new__(Envelope)`; all of them, once."""

@@ -3,10 +3,11 @@
 from typing import Literal, get_args
 from uuid import UUID
 
-Prefix = Literal["rcp", "msg", "run", "sus"]
+Prefix = Literal["rcp", "msg", "run", "sus", "dlv"]
 PREFIXES: frozenset[str] = frozenset(get_args(Prefix))
 RANDOM_BYTES = 10
 _MAX_MILLIS = (1 << 48) - 1
+_RAND_B = (1 << 62) - 1
 
 
 def uuid7(unix_millis: int, randomness: bytes) -> UUID:
@@ -17,15 +18,31 @@ def uuid7(unix_millis: int, randomness: bytes) -> UUID:
         raise ValueError(f"a UUIDv7 needs {RANDOM_BYTES} random bytes, not {len(randomness)}")
     tail = int.from_bytes(randomness, "big")
     rand_a = tail >> 68 & 0xFFF
-    rand_b = tail & ((1 << 62) - 1)
+    rand_b = tail & _RAND_B
     return UUID(int=unix_millis << 80 | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
 
 
+def uuid7_text(unix_millis: int, randomness: bytes) -> str:
+    """The same as `str(uuid7(...))` for what is written far more often than it is read."""
+    if not 0 <= unix_millis <= _MAX_MILLIS or len(randomness) != RANDOM_BYTES:
+        return str(uuid7(unix_millis, randomness))
+    tail = int.from_bytes(randomness, "big")
+    digits = (
+        f"{unix_millis << 80 | 0x7 << 76 | (tail >> 68 & 0xFFF) << 64 | 0b10 << 62 | tail & _RAND_B:032x}"
+    )
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
 def to_people(prefix: Prefix, identifier: UUID | str) -> str:
-    """How people see an identifier: `rcp_`, `msg_`, `run_` or `sus_` and 32 hexadecimal digits."""
+    """How people see an identifier: `rcp_`, `msg_`, `run_`, `sus_` or `dlv_` and 32 hexadecimal digits."""
     if prefix not in PREFIXES:
         raise ValueError(f"unknown prefix {prefix!r}; expected one of {', '.join(sorted(PREFIXES))}")
     return f"{prefix}_{UUID(str(identifier)).hex}"
+
+
+def shown(prefix: Prefix, text: str) -> str:
+    """The same as `to_people` for an identifier that `uuid7_text` made."""
+    return f"{prefix}_{text.replace('-', '')}"
 
 
 def from_people(text: str) -> tuple[str, UUID]:

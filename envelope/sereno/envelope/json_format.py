@@ -1,7 +1,6 @@
 """The CloudEvents JSON format 1.0.2: one event, and the batch."""
 
-import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,9 +68,13 @@ def _data(attributes: dict[str, Any], *, null: bool) -> object:
     if not isinstance(encoded, str):
         return Rejected("invalid_data", "data_base64 must be a string", "data_base64")
     try:
-        return b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
+        octets = b64decode(encoded, validate=True)
+    except ValueError:
         return Rejected("invalid_data", "data_base64 is not base64", "data_base64")
+    # One spelling for one value (RFC 4648, 3.5): stray padding or bits would let two receivers differ.
+    if b64encode(octets) != encoded.encode("ascii"):
+        return Rejected("invalid_data", "data_base64 is not canonical base64", "data_base64")
+    return octets
 
 
 def _in_place(data: object, attributes: Mapping[str, Any]) -> object:

@@ -2,13 +2,18 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
-_TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"  # noqa: S105 - RFC 9110 calls this grammar rule "token"
+_TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]++"  # noqa: S105 - RFC 9110 calls this grammar rule "token"
+_QUOTED = r"\"(?:[^\"\\]|\\.)*+\""
 _MEDIA_TYPE = re.compile(
-    rf"({_TOKEN})/({_TOKEN})((?:[ \t]*;[ \t]*{_TOKEN}=(?:{_TOKEN}|\"[^\"\\]*\"))*)[ \t;]*\Z"
+    rf"({_TOKEN})/({_TOKEN})((?:[ \t]*+;[ \t]*+{_TOKEN}=(?:{_TOKEN}|{_QUOTED}))*+)[ \t;]*\Z"
 )
-_CHARSET = re.compile(r";[ \t]*charset=\"?([^\";]+)\"?", re.IGNORECASE)
+_PARAMETER = re.compile(rf";[ \t]*+({_TOKEN})=({_TOKEN}|{_QUOTED})")
 _UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
+# Senders use few media types, and short ones.
+_REMEMBERED = 256
+_SHORT = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +43,18 @@ class MediaType:
 
 def parse(text: str) -> MediaType | None:
     """The media type of a Content-Type value (RFC 9110, 8.3.1), or None when it is none."""
-    match = _MEDIA_TYPE.match(text.strip())
+    return _parse_short(text) if len(text) <= _SHORT else _parse(text)
+
+
+def _parse(text: str) -> MediaType | None:
+    match = _MEDIA_TYPE.match(text.strip(" \t"))
     if match is None:
         return None
-    charset = _CHARSET.search(match[3])
+    charset = next((value for name, value in _PARAMETER.findall(match[3]) if name.lower() == "charset"), None)
     return MediaType(
         essence=f"{match[1]}/{match[2]}".lower(),
-        charset=None if charset is None else charset[1].strip().lower(),
+        charset=None if charset is None else charset.strip('"').strip().lower(),
     )
+
+
+_parse_short = lru_cache(_REMEMBERED)(_parse)

@@ -2,14 +2,42 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from operator import attrgetter
 
-from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Envelope, Sensitivity, Trust
+from sereno.envelope.encode import in_utc
+from sereno.envelope.envelope import (
+    PLATFORM_ATTRIBUTES,
+    SLOTS,
+    TRACE_ATTRIBUTES,
+    Envelope,
+    Sensitivity,
+    Trust,
+)
 from sereno.envelope.event import Event
 from sereno.envelope.trace_context import is_traceparent
 
 _RANK: Mapping[object, int] = {"public": 0, "internal": 1, "confidential": 2}
 _BY_RANK: tuple[Sensitivity, ...] = ("public", "internal", "confidential")
+NO_NOTES: Mapping[str, object] = {}
+
+_EVENT = ("id", "source", "type", "time", "subject", "datacontenttype", "dataschema", "data")
+_RECEIPT = (
+    "receiptid",
+    "tenantid",
+    "origin",
+    "dedupkey",
+    "hops",
+    "trust",
+    "causationid",
+    "actor",
+    "actorid",
+    "onbehalfof",
+    "dataref",
+)
+_of_event, _of_receipt = attrgetter(*_EVENT), attrgetter(*_RECEIPT)
+_PUT_OF_EVENT = tuple(SLOTS[name] for name in _EVENT)
+_PUT_OF_RECEIPT = tuple(SLOTS[name] for name in _RECEIPT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,48 +65,38 @@ class Receipt:
     hops: int = 1
 
 
-def receive(event: Event, receipt: Receipt) -> Envelope:
-    """The envelope of an event: whatever the sender set under a name of ours moves to `outside`."""
-    outside = {name: value for name, value in event.extensions.items() if name in PLATFORM_ATTRIBUTES}
-    extensions = {
-        name: value
-        for name, value in event.extensions.items()
-        if name not in PLATFORM_ATTRIBUTES and name not in TRACE_ATTRIBUTES
-    }
+def receive(event: Event, receipt: Receipt, notes: Mapping[str, object] = NO_NOTES) -> Envelope:
+    """The envelope of an event: whatever the sender set under a name of ours moves to `outside`, beside `notes`."""
+    outside: dict[str, object] = {}
+    extensions: dict[str, str | int | bool] = {}
+    for name, value in event.extensions.items():
+        if name in PLATFORM_ATTRIBUTES:
+            outside[name] = value
+        elif name not in TRACE_ATTRIBUTES:
+            extensions[name] = value
     traceparent, tracestate = _trace(event, receipt, outside)
-    return Envelope(
-        id=event.id,
-        source=event.source,
-        type=event.type,
-        time=event.time,
-        subject=event.subject,
-        datacontenttype=event.datacontenttype,
-        dataschema=event.dataschema,
-        data=event.data,
-        extensions=extensions,
-        receiptid=receipt.receiptid,
-        tenantid=receipt.tenantid,
-        origin=receipt.origin,
-        recordedtime=receipt.recordedtime.astimezone(UTC),
-        dedupkey=receipt.dedupkey,
-        correlationid=receipt.correlationid or receipt.receiptid,
-        causationid=receipt.causationid,
-        hops=receipt.hops,
-        trust=receipt.trust,
-        actor=receipt.actor,
-        actorid=receipt.actorid,
-        onbehalfof=receipt.onbehalfof,
-        sensitivity=_raised(receipt.sensitivity, outside.get("sensitivity")),
-        dataref=receipt.dataref,
-        traceparent=traceparent,
-        tracestate=tracestate,
-        outside=outside,
-    )
+    sensitivity = _raised(receipt.sensitivity, outside.get("sensitivity"))
+    outside.update(notes)
+    envelope = object.__new__(Envelope)
+    for put, value in zip(_PUT_OF_EVENT, _of_event(event), strict=True):
+        put(envelope, value)
+    for put, value in zip(_PUT_OF_RECEIPT, _of_receipt(receipt), strict=True):
+        put(envelope, value)
+    rest: dict[str, object] = {
+        "extensions": extensions,
+        "recordedtime": in_utc(receipt.recordedtime),
+        "correlationid": receipt.correlationid or receipt.receiptid,
+        "sensitivity": sensitivity,
+        "traceparent": traceparent,
+        "tracestate": tracestate,
+        "outside": outside,
+    }
+    for attribute, content in rest.items():
+        SLOTS[attribute](envelope, content)
+    return envelope
 
 
-def _trace(
-    event: Event, receipt: Receipt, outside: dict[str, str | int | bool]
-) -> tuple[str | None, str | None]:
+def _trace(event: Event, receipt: Receipt, outside: dict[str, object]) -> tuple[str | None, str | None]:
     """The trace context to carry on: ours, else a well-formed one of the sender; one not carried goes outside."""
     parent, state = event.extensions.get("traceparent"), event.extensions.get("tracestate")
     if receipt.traceparent is None and isinstance(parent, str) and is_traceparent(parent):

@@ -1,6 +1,6 @@
 """Events that agents emit: written to the outbox as envelopes whose origin, actor and genealogy are ours to set."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -13,6 +13,7 @@ from sereno.envelope.event import Event
 from sereno.envelope.genealogy import Genealogy, caused_by
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
 from sereno.envelope.receipt import Receipt, receive
+from sereno.execution_plane.gateway.group_commit import MAX_BYTES, MAX_EVENTS
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.emission import Emission
 from sereno.mailbox.engine import bus, outbox
@@ -76,6 +77,22 @@ def _genealogy(cause: Any) -> Genealogy:
 def _outgoing(envelopes: Sequence[Envelope]) -> list[outbox.Outgoing]:
     ordered = sorted(envelopes, key=lambda envelope: envelope.tenantid)
     return [
-        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(list(group)))
+        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(batch))
         for tenant, group in groupby(ordered, key=lambda envelope: envelope.tenantid)
+        for batch in _batches(group)
     ]
+
+
+def _batches(envelopes: Iterable[Envelope]) -> Iterator[list[Envelope]]:
+    """As many at a time as one message of the ingress may hold (mechanics 6)."""
+    batch: list[Envelope] = []
+    size = 0
+    for envelope in envelopes:
+        own = len(dumps_batch([envelope]))
+        if batch and (size + own > MAX_BYTES or len(batch) == MAX_EVENTS):
+            yield batch
+            batch, size = [], 0
+        batch.append(envelope)
+        size += own
+    if batch:
+        yield batch

@@ -1,19 +1,23 @@
-"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `types list`."""
+"""The commands of the execution plane: `simulate`, `explain`, `schedule`, `calendar`, `envelope`, `types list`, its repairs."""
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import quote
 
 import typer
 
 from sereno.envelope.types import CATALOGUE
+from sereno.execution_plane.deliveries.commands import deliveries, redeliver
+from sereno.execution_plane.envelope_check import envelope
 from sereno.execution_plane.explain.table import show
 from sereno.execution_plane.preview.calendar_preview import calendar
 from sereno.execution_plane.preview.schedule_preview import schedule
+from sereno.execution_plane.preview.webhook_verify import verify
+from sereno.execution_plane.schedule_commands import check_schedules, rebuild_schedules
 from sereno.execution_plane.simulate.command import simulate
-from sereno.mailbox.cli.client import Client
+from sereno.mailbox.cli.client import Client, segment
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.output import print_json, print_table
+from sereno.mailbox.repair_commands import rebuild_group
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 
@@ -24,13 +28,32 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this part to the `sereno` command."""
     app.command("simulate")(simulate)
     app.command("explain")(explain)
+    schedule.command("check")(check_schedules)
+    rebuild_group.command("schedules")(rebuild_schedules)
     app.add_typer(schedule, name="schedule")
     app.add_typer(calendar, name="calendar")
+    app.add_typer(envelope, name="envelope")
     app.add_typer(types, name="types")
+    webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
+    webhook.command("verify")(verify)
+    webhook.command("deliveries")(deliveries)
+    webhook.command("redeliver")(redeliver)
+
+
+def _group(app: typer.Typer, name: str, about: str) -> typer.Typer:
+    """The group of this name; another part may have begun it."""
+    for known in app.registered_groups:
+        if known.name == name and known.typer_instance is not None:
+            return known.typer_instance
+    group = typer.Typer(help=about, no_args_is_help=True)
+    app.add_typer(group, name=name)
+    return group
 
 
 def explain(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="rcp_… or msg_…")],
+    identifier: Annotated[
+        str, typer.Argument(metavar="ID", help="rcp_…, msg_…, run_…, NAME@INSTANT or an event's id.")
+    ],
     *,
     why_not: Annotated[bool, typer.Option("--why-not", help="also what it did not concern")] = False,
     subscription: Annotated[str | None, typer.Option(help="only this subscription")] = None,
@@ -43,7 +66,7 @@ def explain(
     """Say why an agent woke and why it did not, from what was stored when it was decided."""
     url, bearer = discover(execution_url=execution_url, token=token, data=data).execution()
     answer = Client(url, bearer).get(
-        f"/v1/explain/{quote(identifier, safe='')}",
+        f"/v1/explain/{segment(identifier, 'ID')}",
         why_not="true" if why_not else None,
         subscription=subscription,
         tenant=tenant,

@@ -1,22 +1,28 @@
 """The gateway as a process: webhooks, the worker API and explain over HTTP."""
 
 import asyncio
+import hashlib
+import hmac
 import os
 from datetime import UTC, datetime
 
 from sereno.execution_plane.agent_events import AgentEvents
-from sereno.execution_plane.api import Parts, create_app
+from sereno.execution_plane.api import Front, Parts, create_app
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.deliveries.log import DeliveryLog
+from sereno.execution_plane.deliveries.redelivery import Redelivery
+from sereno.execution_plane.gateway import sealing_keys
 from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import http_server
+from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.wake import Wake
@@ -24,30 +30,55 @@ from sereno.mailbox.wake import Wake
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Webhooks, the worker API and explain over HTTP. Raises what says, in a sentence, why it cannot start."""
-    keys, bearers = trust.configured(settings), _lease_bearers(settings)
+    keys, (bearers, data_key) = trust.configured(settings), _keys(settings)
+    sealing = sealing_keys.configured(settings)
     with listening(settings.execution_host, settings.execution_port) as bound:
         async with open_engines(settings, "gateway") as engines:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
             await wake.start()
             commit = GroupCommit(IngressPublisher(engines.nats))
-            webhooks = WebhookGateway(catalog, Admission(Secrets(), os.urandom), commit, _now)
+            log = DeliveryLog(engines.pool)
+            claims = Claims(engines.pool, data_key)
+            admission = Admission(Secrets(sealing_keys=sealing), os.urandom)
+            webhooks = WebhookGateway(
+                catalog,
+                admission,
+                commit,
+                _now,
+                record=log.record,
+                public_url=settings.execution_url,
+                withhold=claims.withhold,
+            )
+            redelivery = Redelivery(engines.pool, commit, log, os.urandom, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
-            app = create_app(Parts(mailbox, catalog, webhooks, bearers, lambda: checks(engines)))
+            parts = Parts(
+                mailbox,
+                catalog,
+                webhooks,
+                bearers,
+                lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
+                redelivery,
+            )
+            app = Front(webhooks, create_app(parts))
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
+                tasks.create_task(log.run(stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
             # Requests are answered by now; what they still left in a batch is written before the connection goes.
             await commit.close()
+            await log.flush()
 
 
-def _lease_bearers(settings: Settings) -> LeaseBearers:
+def _keys(settings: Settings) -> tuple[LeaseBearers, bytes]:
+    """What the lease key seals, and the key for the addresses of large data that is made from it."""
     path = settings.lease_key_file
     if path is None:
         raise CommandError("no key for lease bearers is configured; set SERENO_LEASE_KEY_FILE")
     try:
-        return LeaseBearers(path.read_bytes())
+        key = path.read_bytes()
+        return LeaseBearers(key), hmac.digest(key, b"sereno-large-data", hashlib.sha256)
     except OSError as fault:
         raise CommandError(f"the key for lease bearers in {path} cannot be read: {fault.strerror}") from fault
     except ValueError as fault:

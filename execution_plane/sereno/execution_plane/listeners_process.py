@@ -8,7 +8,7 @@ from sereno.execution_plane.listeners.listener import listen
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.process_engines import SCHEMA, checks, listening, log_start, open_engines
 from sereno.mailbox.connection import AnyPool
-from sereno.mailbox.engine import http_server, probes
+from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.settings import Settings
 
@@ -20,7 +20,11 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             listeners = (TimeListener(engines.pool, os.urandom),)
             log_start("listeners", settings)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(http_server.serve(probes.app(lambda: checks(engines)), bound, stop))
+                tasks.create_task(
+                    http_server.serve(
+                        probes.app(lambda: checks(engines, bus.INGRESS, bus.REPORTS)), bound, stop
+                    )
+                )
                 tasks.create_task(listen(listeners, lambda: _database_time(engines.pool), stop))
                 tasks.create_task(Relay(engines.pool, engines.nats, SCHEMA).run(stop))
 

@@ -15,3 +15,18 @@ DELIVERY_ID = "delivery_id"
 
 CLAIMED = "claimed"
 """What unsigned headers said about type and source, by header; not believed where the body does not confirm it."""
+
+MAPPING_FAULTS = "mapping_faults"
+"""Which expressions of the endpoint's mapping could not be evaluated on this body, and why."""
+
+ENDPOINT_PAUSED = "endpoint_paused"
+"""Present when a person had paused the endpoint: the event is recorded and wakes nobody."""
+
+REDELIVERY_OF = "redelivery_of"
+"""The receipt that a person had delivered again."""
+
+FORCED = "forced_redelivery"
+"""Present when a person had it delivered again although it is a duplicate: guard 1 is passed over and says so."""
+
+REDELIVERED_BY = "redelivered_by"
+"""The person who had it delivered again."""

@@ -7,8 +7,10 @@ from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.consumer import Consumer
+from sereno.execution_plane.pipeline.forgetting import Forgetting
+from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
-from sereno.mailbox.engine import http_server, probes
+from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.retention import Retention
@@ -24,11 +26,17 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             await catalog.refresh(engines.pool)
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(http_server.serve(probes.app(lambda: checks(engines)), bound, stop))
+                tasks.create_task(
+                    http_server.serve(
+                        probes.app(lambda: checks(engines, bus.INGRESS, bus.MANIFESTS)), bound, stop
+                    )
+                )
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
                 tasks.create_task(Consumer(engines.pool, engines.nats, catalog).run(stop))
+                tasks.create_task(Releaser(engines.pool, catalog, wake).run(stop))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
                 tasks.create_task(_until(stop, Retention(engines.pool).run()))
+                tasks.create_task(_until(stop, Forgetting(engines.pool).run()))
 
 
 async def _until(stop: asyncio.Event, work: Awaitable[None]) -> None:

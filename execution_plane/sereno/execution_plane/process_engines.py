@@ -59,12 +59,9 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         yield bound
 
 
-async def checks(engines: Engines) -> Mapping[str, str | None]:
-    """Each engine by name with `None` when it answers, else with a sentence."""
-    return {
-        "postgres": await _postgres(engines.pool),
-        "nats": None if engines.nats.is_connected else "NATS is not connected",
-    }
+async def checks(engines: Engines, *streams: str) -> Mapping[str, str | None]:
+    """Each engine, stream and bucket by name with `None` when it is there, else with a sentence."""
+    return {"postgres": await _postgres(engines.pool), **await bus.checks(engines.nats, streams)}
 
 
 async def _postgres(pool: AnyPool) -> str | None:

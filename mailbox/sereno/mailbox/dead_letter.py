@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from sereno.envelope.identifiers import to_people
-from sereno.mailbox import lines
+from sereno.mailbox import lines, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.notices import Notice
@@ -53,6 +53,8 @@ async def redrive(
             await conn.execute(_SQL["join_lines"], tenant, *which.columns)
             runs = [uuid4() for _ in range(PAGE)]
             rows = await conn.fetch(_SQL["redrive"], tenant, *which.columns, reason, principal, PAGE, runs)
+            # Under a stop they come back as everything else stands: held.
+            await stop.settle(conn, tenant)
         boxes |= {(row["tenant_id"], row["agent"]) for row in rows}
         total += len(rows)
         if len(rows) < PAGE:
@@ -62,7 +64,7 @@ async def redrive(
 async def end(
     pool: AnyPool, tenant: str, which: Filter, *, reason: str, principal: str, preview: bool
 ) -> int:
-    """End what nobody holds, page by page: how many."""
+    """End open messages, page by page: how many. A live holder is told at the next renewal, and then it is dead."""
     _expect_reason(reason)
     if preview:
         count: int = await pool.fetchval(_SQL["count_open"], tenant, *which.columns)

@@ -76,26 +76,32 @@ select tenant_id, agent, id from back
 -- Arguments: tenant, agent, subscription, state (null: any), older than seconds, ids (each null: any).
 select count(*) from mailbox.work w join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
 where w.tenant_id = $1 and ($2::text is null or w.agent = $2) and ($3::text is null or w.subscription = $3)
-    and ($4::text is null or w.state = $4) and w.state <> 'leased'
+    and ($4::text is null or w.state = $4) and w.cancel_to is distinct from 'dead'
     and ($5::double precision is null or m.deposited_at <= clock_timestamp() - make_interval(secs => $5))
     and ($6::uuid[] is null or w.id = any($6))
 
 -- name: end_open
--- Work in nobody's hands is dead now. Arguments: the filter, reason, principal, page size.
+-- Work in nobody's hands is dead now; a live holder is told at the next renewal, and then it is. Arguments: the filter, reason, principal, page size.
 with clock as materialized (
     select clock_timestamp() as at
 ), found as materialized (
-    select w.tenant_id, w.id
+    select w.tenant_id, w.id, w.state
     from mailbox.work w join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
     where w.tenant_id = $1 and ($2::text is null or w.agent = $2) and ($3::text is null or w.subscription = $3)
-        and ($4::text is null or w.state = $4) and w.state <> 'leased'
+        and ($4::text is null or w.state = $4) and w.cancel_to is distinct from 'dead'
         and ($5::double precision is null or m.deposited_at <= clock_timestamp() - make_interval(secs => $5))
         and ($6::uuid[] is null or w.id = any($6))
     order by w.id
     limit $9
     for update of w skip locked
+), told as (
+    update mailbox.work w set cancel = $7, cancel_to = 'dead'
+    from found
+    where w.tenant_id = found.tenant_id and w.id = found.id and found.state = 'leased'
+    returning w.*
 ), removed as (
-    delete from mailbox.work w using found where w.tenant_id = found.tenant_id and w.id = found.id
+    delete from mailbox.work w using found
+    where w.tenant_id = found.tenant_id and w.id = found.id and found.state <> 'leased'
     returning w.*
 ), unparked as (
     delete from mailbox.parked p using found where p.tenant_id = found.tenant_id and p.id = found.id
@@ -115,5 +121,11 @@ with clock as materialized (
     select
         tenant_id, clock.at, 'died', id, run_id, agent, token, $8::text, on_behalf_of, $7::text
     from removed, clock
+    union all
+    select
+        tenant_id, clock.at, 'withdrawn', id, run_id, agent, token, $8::text, on_behalf_of, $7::text
+    from told, clock
 )
 select tenant_id, agent, id, serial_key from removed
+union all
+select tenant_id, agent, id, null from told

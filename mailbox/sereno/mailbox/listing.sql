@@ -19,37 +19,58 @@ group by tenant_id, agent
 order by tenant_id, agent
 
 -- name: open_messages
--- Arguments: tenant, agent, state (null: any that is open), limit.
-select s.* from mailbox.standing s
+-- Arguments: tenant, agent, state, subscription, holder or incarnation, seconds since the deposit (each null: any),
+-- limit.
+select s.*, w.granted_seconds from mailbox.standing s
 join (
-    select w.tenant_id, w.id from mailbox.work w
+    select w.tenant_id, w.id, w.granted_seconds from mailbox.work w
     where w.tenant_id = $1 and w.agent = $2 and ($3::text is null or w.state = $3)
+        and ($4::text is null or w.subscription = $4)
+        and ($5::text is null or (w.state = 'leased' and $5 in (w.holder, w.incarnation)))
+        and ($6::double precision is null or exists (
+            select from mailbox.message m
+            where m.tenant_id = w.tenant_id and m.id = w.id
+                and m.deposited_at <= (select clock_timestamp()) - make_interval(secs => $6)
+        ))
     order by w.id desc
-    limit $4
-) found using (tenant_id, id)
+    limit $7
+) w using (tenant_id, id)
 order by s.id desc
 
 -- name: dead_messages
--- Arguments: tenant, agent, limit.
-select s.* from mailbox.standing s
+-- Arguments: tenant, agent, subscription, reason, seconds since the deposit (each null: any), limit.
+select s.*, null::double precision as granted_seconds from mailbox.standing s
 join (
     select d.tenant_id, d.id from mailbox.dead d
-    where d.tenant_id = $1 and d.agent = $2
+    where d.tenant_id = $1 and d.agent = $2 and ($3::text is null or d.subscription = $3)
+        and ($4::text is null or d.reason = $4)
+        and ($5::double precision is null or exists (
+            select from mailbox.message m
+            where m.tenant_id = d.tenant_id and m.id = d.id
+                and m.deposited_at <= (select clock_timestamp()) - make_interval(secs => $5)
+        ))
     order by d.closed_at desc
-    limit $3
+    limit $6
 ) found using (tenant_id, id)
 order by s.closed_at desc
 
 -- name: all_messages
--- Arguments: tenant, agent, state (null: any), limit.
-select s.* from mailbox.standing s
+-- Arguments: tenant, agent, state, subscription, seconds since the deposit (each null: any), limit.
+select s.*, w.granted_seconds from mailbox.standing s
+left join mailbox.work w using (tenant_id, id)
 where s.tenant_id = $1 and s.agent = $2 and ($3::text is null or s.state = $3)
+    and ($4::text is null or s.subscription = $4)
+    and ($5::double precision is null
+        or s.deposited_at <= (select clock_timestamp()) - make_interval(secs => $5))
 order by s.id desc
-limit $4
+limit $6
 
 -- name: message
 -- Arguments: tenant (null: any), id, agents in reach (null: all).
-select s.* from mailbox.standing s
+select s.*, w.granted_seconds, m.lease_seconds, m.max_run_seconds, m.max_age_seconds
+from mailbox.standing s
+join mailbox.message m using (tenant_id, id)
+left join mailbox.work w using (tenant_id, id)
 where ($1::text is null or s.tenant_id = $1) and s.id = $2 and ($3::text[] is null or s.agent = any($3))
 
 -- name: history

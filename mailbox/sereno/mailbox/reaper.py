@@ -8,7 +8,7 @@ from uuid import UUID
 
 from asyncpg import PostgresError, Record
 
-from sereno.mailbox import dead_letter, lines, notices, parking
+from sereno.mailbox import dead_letter, lines, notices, parking, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries, telemetry
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
@@ -16,6 +16,7 @@ from sereno.mailbox.wake import Wake
 
 INTERVAL_SECONDS = 0.25
 PAGE = 500
+SETTLE_SECONDS = 2.0
 PRINCIPAL = "system:reaper"
 
 _SQL = queries.load("sereno.mailbox", "reaper.sql")
@@ -44,6 +45,7 @@ class Reaper:
         self._page = page
         self._from: datetime = _EVER
         self._sweep_at = 0.0
+        self._settle_at = 0.0
 
     async def run(self) -> None:
         """Sweep for ever; a sweep that fails is logged and the next one starts from the beginning."""
@@ -59,7 +61,16 @@ class Reaper:
         ended = await self._leases() + await self._sweep("overdue_ages", (_EVER, UUID(int=0)))
         await parking.sweep(self._pool, self._wake, self._page)
         await self._lines()
+        await self._stops()
         return ended
+
+    async def _stops(self) -> None:
+        """What came under a standing stop after it was engaged."""
+        if time.monotonic() < self._settle_at:
+            return
+        self._settle_at = time.monotonic() + SETTLE_SECONDS
+        async with self._pool.acquire() as conn, conn.transaction():
+            await stop.settle(conn)
 
     async def _leases(self) -> int:
         """From a little before the last round's place; from the beginning as long as that takes little of the time."""

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 
 import orjson
 
-from sereno.mailbox.lease_items import ParkItem
+from sereno.mailbox.lease_items import EmitItem, ParkItem
 
 MAX_JSON_BYTES = 65_536
+PLATFORM_TYPES = "sereno."
+MILESTONE = "sereno.platform.milestone"
+"""The one type of the platform that an agent speaks for: it alone knows when it has come so far."""
 MAX_REMINDER_SECONDS = 31 * 86_400.0
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -21,6 +24,8 @@ def expect(holds: bool, message: str) -> None:
 def expect_tokens(tokens: Sequence[int], most: int) -> None:
     """Each a token as a claim gives it, none twice."""
     expect(1 <= len(tokens) <= most, f"items: expected 1 to {most}, got {len(tokens)}")
+    if min(tokens) > 0 and max(tokens) < 1 << 63 and len(set(tokens)) == len(tokens):
+        return
     seen: set[int] = set()
     for place, token in enumerate(tokens):
         where = f"items[{place}].token"
@@ -68,4 +73,14 @@ def expect_park(place: int, item: ParkItem) -> None:
     expect(
         seconds is None or 1 <= seconds <= MAX_REMINDER_SECONDS,
         f"{where}.remind_after_seconds: expected 1 to {MAX_REMINDER_SECONDS:.0f}, got {seconds}",
+    )
+
+
+def expect_emitted(place: int, item: EmitItem) -> None:
+    """A type of the agent's own: what the platform reports, the platform alone says."""
+    where = f"items[{place}].type"
+    expect(bool(item.type.strip()), f"{where}: expected a type, got nothing")
+    expect(
+        not item.type.lower().startswith(PLATFORM_TYPES) or item.type == MILESTONE,
+        f"{where}: expected a type of your own, or {MILESTONE}; only the platform emits {item.type}",
     )

@@ -1,56 +1,58 @@
 """Commands of operators on the database of the mailbox: `rebuild mailbox` and `restore`."""
 
-import asyncio
-from collections.abc import Coroutine
-from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from sereno.mailbox import epoch, rebuild
-from sereno.mailbox.cli.discovery import database_address
 from sereno.mailbox.cli.exits import CommandError, Exit
+from sereno.mailbox.cli.operating import Data, Json, Postgres, address, run
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.mailbox.engine.postgres import DatabaseUnreachableError, open_pool
+from sereno.mailbox.engine.postgres import open_pool
 
-T = TypeVar("T")
-Data = Annotated[Path | None, typer.Option("--data", help="Data folder of 'sereno up'.")]
-Postgres = Annotated[
-    str | None, typer.Option("--postgres", help="DSN of the database; better: SERENO_POSTGRES.")
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
+rebuild_group = typer.Typer(help="Derive again what is derived.", no_args_is_help=True)
+"""Each part adds what it can rebuild."""
 _APPLICATION = "sereno-repair"
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    group = typer.Typer(name="rebuild", help="Fold stored logs again.", no_args_is_help=True)
-    group.callback()(lambda: None)
-    group.command("mailbox")(rebuild_mailbox)
-    app.add_typer(group)
+    rebuild_group.command("mailbox")(rebuild_mailbox)
+    app.add_typer(rebuild_group, name="rebuild")
     app.command("restore")(restore)
 
 
-def rebuild_mailbox(*, postgres: Postgres = None, data: Data = None, json: Json = False) -> None:
-    """Drop where messages stand, fold it out of the log again, and show where it differs: nowhere."""
-    differences = _run(_rebuild(_address(postgres, data)))
-    shown = [
-        {"table": one.table, "tenant": one.key[0], "id": str(one.key[1]), "columns": _columns(one)}
-        for one in differences
-    ]
+def rebuild_mailbox(
+    *,
+    check: Annotated[bool, typer.Option("--check", help="Only compare; change nothing.")] = False,
+    postgres: Postgres = None,
+    data: Data = None,
+    json: Json = False,
+) -> None:
+    """Fold where messages stand out of the log again beside what is in use, and put right what differs from it."""
+    rebuilt = run(_rebuild(address(postgres, data), check=check))
+    mended, differences = list(map(_shown, rebuilt.mended)), list(map(_shown, rebuilt.differences))
     if json:
-        print_json({"differences": shown})
-    else:
-        print_table(["table", "tenant", "id", "columns"], [list(row.values()) for row in shown])
+        print_json({"mended": mended, "differences": differences})
+    elif mended or differences:
+        print_table(["table", "tenant", "id", "columns"], [list(r.values()) for r in differences or mended])
     if differences:
-        raise CommandError(
-            f"{len(differences)} rows differ from what the log tells; nothing was changed", Exit.FAULT
+        raise CommandError(f"{len(differences)} rows differ from what the log tells", Exit.FAULT)
+    if not json:
+        typer.echo(
+            f"{len(mended)} rows were put right; everything stands as the log tells"
+            if mended
+            else "Everything stands as the log tells"
         )
+
+
+def _shown(one: rebuild.Difference) -> dict[str, object]:
+    return {"table": one.table, "tenant": one.key[0], "id": str(one.key[1]), "columns": _columns(one)}
 
 
 def restore(*, postgres: Postgres = None, data: Data = None, json: Json = False) -> None:
     """Say that this database was restored or promoted, so that no token of a lease is ever given out twice."""
-    raised = _run(_restore(_address(postgres, data)))
+    raised = run(_restore(address(postgres, data)))
     if json:
         print_json({"epoch": raised})
     else:
@@ -65,27 +67,11 @@ def _columns(one: rebuild.Difference) -> list[str]:
     return [name for name, value in one.after.items() if one.before.get(name) != value]
 
 
-async def _rebuild(dsn: str) -> list[rebuild.Difference]:
+async def _rebuild(dsn: str, *, check: bool) -> rebuild.Rebuilt:
     async with await open_pool(dsn, application_name=_APPLICATION, max_size=1) as pool:
-        return await rebuild.rebuild(pool)
+        return rebuild.Rebuilt([], await rebuild.compare(pool)) if check else await rebuild.rebuild(pool)
 
 
 async def _restore(dsn: str) -> int:
     async with await open_pool(dsn, application_name=_APPLICATION, max_size=1) as pool:
         return await epoch.raise_epoch(pool)
-
-
-def _run(work: Coroutine[None, None, T]) -> T:
-    try:
-        return asyncio.run(work)
-    except DatabaseUnreachableError as fault:
-        raise CommandError(str(fault), Exit.UNREACHABLE) from fault
-
-
-def _address(postgres: str | None, data: Path | None) -> str:
-    found = postgres or database_address(data=data)
-    if found is None:
-        raise CommandError(
-            "no database is known: set SERENO_POSTGRES, --postgres or --data", Exit.UNREACHABLE
-        )
-    return found

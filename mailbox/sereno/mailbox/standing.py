@@ -1,10 +1,17 @@
 """What a change of a subscription's standing does to its messages (contract §2): hold, unhold, withdraw."""
 
+import asyncio
+from typing import Any
+
 from sereno.mailbox import lines
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.mailbox.principal import SYSTEM
+from sereno.mailbox.scope import Scope
 from sereno.mailbox.wake import Box
+
+PASSES = 100
+PAUSE_SECONDS = 0.01
 
 _SQL = queries.load("sereno.mailbox", "standing.sql")
 
@@ -23,15 +30,52 @@ async def hold(
     With `cancel` (a pause) live holders are answered `cancelled` at their next renewal, without it (a
     suspension) they may finish. Causes add up; age does not count while one holds.
     """
-    status = await conn.execute(_SQL["hold"], tenant, subscription, cause, cancel, principal)
-    return _count(status)
+    return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False)
 
 
 async def unhold(
     conn: AnyConnection, tenant: str, subscription: str, cause: str, *, principal: str = SYSTEM.name
 ) -> set[Box]:
     """That cause is gone: what nothing else holds is claimable; answers the mailboxes to wake after the commit."""
-    rows = await conn.fetch(_SQL["unhold"], tenant, subscription, cause, principal)
+    rows = await conn.fetch(_SQL["unhold"], tenant, None, subscription, cause, principal)
+    return {(row["tenant_id"], row["agent"]) for row in rows}
+
+
+async def hold_scope(conn: AnyConnection, scope: Scope, principal: str) -> int:
+    """Do what a stop does to messages: live holders are told, and age stands still.
+
+    The claim itself looks at the stop of everything or of a tenant, so of what rests there only messages whose
+    age counts are touched, however large the backlog; under a narrow stop all of them are held.
+    """
+    return await _hold(
+        conn,
+        scope.tenant,
+        scope.agent,
+        scope.subscription,
+        scope.cause,
+        True,
+        principal,
+        not scope.is_narrow,
+    )
+
+
+async def _hold(conn: AnyConnection, *arguments: Any) -> int:
+    """Pass by pass, each seeing what others did meanwhile, until nothing is left that was locked or leased since."""
+    held = 0
+    of_whom, (principal, *rest) = arguments[:5], arguments[5:]
+    for _ in range(PASSES):
+        held += _count(await conn.execute(_SQL["hold"], *of_whom, principal, *rest))
+        if not await conn.fetchval(_SQL["unheld"], *of_whom, *rest):
+            break
+        await asyncio.sleep(PAUSE_SECONDS)
+    return held
+
+
+async def unhold_scope(conn: AnyConnection, scope: Scope, principal: str) -> set[Box]:
+    """The stop is lifted; answers the mailboxes to wake after the commit."""
+    rows = await conn.fetch(
+        _SQL["unhold"], scope.tenant, scope.agent, scope.subscription, scope.cause, principal
+    )
     return {(row["tenant_id"], row["agent"]) for row in rows}
 
 

@@ -1,26 +1,34 @@
 -- name: hold
--- Locks live leases in the order of their tokens, as their holders' verbs do, and the rest by id.
--- Arguments: tenant, subscription, cause, whether live holders are told to stop, principal.
+-- A live holder whose cancel another cause took back with it is told again. Locks live leases in the order of their tokens, as their holders' verbs do, and the rest by id.
+-- What rests and is locked is left for the next pass: by then a claim may have leased it, and who holds leases locks
+-- them by token, not by id.
+-- Arguments: tenant, agent, subscription (each null: any), cause, whether live holders are told to stop, principal,
+-- whether of what rests only that whose age counts is meant.
 with clock as materialized (
     select clock_timestamp() as at
 ), leased as materialized (
     select tenant_id, id from mailbox.work
-    where tenant_id = $1 and subscription = $2 and state = 'leased' and ($3 = any(held_by)) is not true
+    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
+        and ($3::text is null or subscription = $3)
+        and state = 'leased' and (($4 = any(held_by)) is not true or ($5 and cancel is null))
     order by token
     for update
 ), resting as materialized (
     select tenant_id, id from mailbox.work
-    where tenant_id = $1 and subscription = $2 and state <> 'leased' and ($3 = any(held_by)) is not true
+    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
+        and ($3::text is null or subscription = $3)
+        and state <> 'leased' and ($4 = any(held_by)) is not true
+        and (not $7::boolean or (state = 'ready' and give_up_at is not null))
     order by id
-    for update
+    for update skip locked
 ), found as (
     select * from leased union all select * from resting
 ), held as (
     update mailbox.work w set
-        held_by = array_append(w.held_by, $3),
+        held_by = case when $4 = any(w.held_by) then w.held_by else array_append(w.held_by, $4) end,
         still_since = coalesce(w.still_since, clock.at),
-        cancel = case when $4 and w.state = 'leased' then coalesce(w.cancel, $3) else w.cancel end,
-        cancel_to = case when $4 and w.state = 'leased' then coalesce(w.cancel_to, 'ready') else w.cancel_to end
+        cancel = case when $5 and w.state = 'leased' then coalesce(w.cancel, $4) else w.cancel end,
+        cancel_to = case when $5 and w.state = 'leased' then coalesce(w.cancel_to, 'ready') else w.cancel_to end
     from found, clock
     where w.tenant_id = found.tenant_id and w.id = found.id
     returning w.*
@@ -29,23 +37,43 @@ insert into mailbox.event (
     tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
 )
 select
-    tenant_id, clock.at, 'held', id, run_id, agent, token, $5, on_behalf_of, $3::text,
-    json_build_object('cancel', $4::boolean)
+    tenant_id, clock.at, 'held', id, run_id, agent, token, $6, on_behalf_of, $4::text,
+    json_build_object('cancel', $5::boolean)
 from held, clock
 order by id
 
+-- name: unheld
+-- Whether a pass left something. Arguments: tenant, agent, subscription (each null: any), cause, whether live holders
+-- are told to stop, whether of what rests only that whose age counts is meant.
+select exists (
+    select from mailbox.work
+    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
+        and ($3::text is null or subscription = $3)
+        and (
+            (state = 'leased' and (($4 = any(held_by)) is not true or ($5::boolean and cancel is null)))
+            or (
+                state <> 'leased' and ($4 = any(held_by)) is not true
+                and (not $6::boolean or (state = 'ready' and give_up_at is not null))
+            )
+        )
+)
+
 -- name: unhold
--- Arguments: tenant, subscription, cause, principal.
+-- Arguments: tenant, agent, subscription (each null: any), cause, principal.
 with clock as materialized (
     select clock_timestamp() as at
 ), leased as materialized (
-    select tenant_id, id, nullif(array_remove(held_by, $3), '{}') as left_by from mailbox.work
-    where tenant_id = $1 and subscription = $2 and state = 'leased' and $3 = any(held_by)
+    select tenant_id, id, nullif(array_remove(held_by, $4), '{}') as left_by from mailbox.work
+    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
+        and ($3::text is null or subscription = $3)
+        and state = 'leased' and $4 = any(held_by)
     order by token
     for update
 ), resting as materialized (
-    select tenant_id, id, nullif(array_remove(held_by, $3), '{}') as left_by from mailbox.work
-    where tenant_id = $1 and subscription = $2 and state <> 'leased' and $3 = any(held_by)
+    select tenant_id, id, nullif(array_remove(held_by, $4), '{}') as left_by from mailbox.work
+    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
+        and ($3::text is null or subscription = $3)
+        and state <> 'leased' and $4 = any(held_by)
     order by id
     for update
 ), found as (
@@ -58,8 +86,8 @@ with clock as materialized (
             else w.give_up_at
         end,
         still_since = case when found.left_by is null and w.state <> 'parked' then null else w.still_since end,
-        cancel = case when w.cancel = $3 and w.cancel_to = 'ready' then null else w.cancel end,
-        cancel_to = case when w.cancel = $3 and w.cancel_to = 'ready' then null else w.cancel_to end
+        cancel = case when w.cancel = $4 and w.cancel_to = 'ready' then null else w.cancel end,
+        cancel_to = case when w.cancel = $4 and w.cancel_to = 'ready' then null else w.cancel_to end
     from found, clock
     where w.tenant_id = found.tenant_id and w.id = found.id
     returning w.*
@@ -68,7 +96,7 @@ with clock as materialized (
         tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail
     )
     select
-        tenant_id, clock.at, 'unheld', id, run_id, agent, token, $4, on_behalf_of, $3::text
+        tenant_id, clock.at, 'unheld', id, run_id, agent, token, $5, on_behalf_of, $4::text
     from freed, clock
     order by id
 )

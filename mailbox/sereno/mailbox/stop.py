@@ -6,11 +6,27 @@ from typing import Any
 
 from asyncpg import PostgresError
 
+from sereno.mailbox import standing
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
+from sereno.mailbox.principal import SYSTEM
+from sereno.mailbox.scope import EVERYTHING, Scope
+from sereno.mailbox.wake import Box
 
-EVERYTHING = "*"
 BARRIER_SECONDS = 5.0
+
+__all__ = [
+    "BARRIER_SECONDS",
+    "EVERYTHING",
+    "Engaged",
+    "Scope",
+    "backlog",
+    "engage",
+    "in_force",
+    "release",
+    "scopes",
+    "settle",
+]
 
 _SQL = queries.load("sereno.mailbox", "stop.sql")
 
@@ -26,38 +42,67 @@ class Engaged:
 async def engage(
     pool: AnyPool, scope: str, *, reason: str, principal: str, barrier_seconds: float = BARRIER_SECONDS
 ) -> Engaged:
-    """Stop a tenant, or everything with `*`: once this returns with nothing in flight, no claim commits any more.
+    """Stop a scope (see `Scope.parse`): once this returns with nothing in flight, nothing of it is claimed or
+    delivered any more, and live holders are told at their next renewal. Raises ValueError naming the scope.
 
     The row is committed first, so that every later transaction sees it; then the barrier waits for the
-    earlier ones (mechanics 24).
+    earlier ones (mechanics 24), and then what they left is held.
     """
+    meant = Scope.parse(scope)
     async with pool.acquire() as conn:
         await conn.execute(_SQL["engage"], scope, reason, principal)
+        in_flight: Sequence[dict[str, Any]] = ()
         try:
             async with conn.transaction():
                 await conn.execute(f"set local lock_timeout = {int(barrier_seconds * 1000)}")
                 await conn.execute(_SQL["barrier"])
         except PostgresError:
-            return Engaged(scope, [dict(row) for row in await conn.fetch(_SQL["in_flight"])])
-    return Engaged(scope)
+            in_flight = [dict(row) for row in await conn.fetch(_SQL["in_flight"])]
+        async with conn.transaction():
+            await standing.hold_scope(conn, meant, principal)
+    return Engaged(scope, in_flight)
 
 
-async def release(pool: AnyPool, scope: str) -> bool:
-    """Lift a stop; False when there was none."""
-    return str(await pool.execute(_SQL["release"], scope)) == "DELETE 1"
+async def release(pool: AnyPool, scope: str, *, principal: str = SYSTEM.name) -> set[Box] | None:
+    """Lift a stop: the mailboxes to wake that it held; None when there was none.
+
+    What was held on its way to a mailbox is delivered by the pipeline.
+    """
+    meant = Scope.parse(scope)
+    async with pool.acquire() as conn, conn.transaction():
+        if await conn.execute(_SQL["release"], scope) != "DELETE 1":
+            return None
+        return await standing.unhold_scope(conn, meant, principal)
 
 
-async def standing(pool: AnyPool) -> list[dict[str, Any]]:
+async def settle(conn: AnyConnection, tenant: str | None = None) -> int:
+    """Hold what came under a standing stop since, such as a claim that its barrier did not see the end of.
+
+    Of one tenant, or of all. Answers how many messages.
+    """
+    rows = await conn.fetch(_SQL["standing"])
+    held = 0
+    for row in rows:
+        scope = Scope.parse(row["scope"])
+        if tenant is None or scope.tenant in (None, tenant):
+            held += await standing.hold_scope(conn, scope, row["principal"])
+    return held
+
+
+async def in_force(pool: AnyPool) -> list[dict[str, Any]]:
     """The stops that stand, with reason, principal and since when."""
     return [dict(row) for row in await pool.fetch(_SQL["standing"])]
 
 
 async def backlog(pool: AnyPool, scope: str) -> int:
     """How many messages would be claimable at once if this stop were lifted."""
-    count: int = await pool.fetchval(_SQL["backlog"], None if scope == EVERYTHING else scope)
+    meant = Scope.parse(scope)
+    count: int = await pool.fetchval(
+        _SQL["backlog"], meant.tenant, meant.agent, meant.subscription, meant.cause
+    )
     return count
 
 
-async def stopped(conn: AnyConnection, tenants: Iterable[str]) -> set[str]:
-    """Which tenants stand still. The caller's transaction holds the stop's lock from here to its end."""
-    return {row["t"] for row in await conn.fetch(_SQL["stopped"], sorted(set(tenants)))}
+async def scopes(conn: AnyConnection, tenants: Iterable[str]) -> list[Scope]:
+    """What stands still in these tenants. The caller's transaction holds the stop's lock from here to its end."""
+    return [Scope.parse(row["scope"]) for row in await conn.fetch(_SQL["scopes"], sorted(set(tenants)))]

@@ -22,12 +22,13 @@ delete from mailbox.stop where scope = $1
 -- name: standing
 select scope, reason, principal, engaged_at from mailbox.stop order by scope
 
--- name: stopped
--- Which of these tenants stand still, asked and held until the transaction ends. Arguments: tenants.
-select t from mailbox.stopped($1) as t
+-- name: scopes
+-- What stands still in these tenants, asked and held until the transaction ends. Arguments: tenants.
+select scope from mailbox.stop_scopes($1) as scope
 
 -- name: backlog
--- What would be claimable at once. Arguments: tenant (null: all).
+-- What would be claimable at once. Arguments: tenant, agent, subscription (each null: all), the stop's own cause.
 select count(*) from mailbox.work
-where state = 'ready' and held_by is null and not behind and ready_at <= clock_timestamp()
-    and ($1::text is null or tenant_id = $1)
+where state = 'ready' and (held_by is null or held_by = array[$4::text]) and not behind
+    and ready_at <= clock_timestamp() and ($1::text is null or tenant_id = $1)
+    and ($2::text is null or agent = $2) and ($3::text is null or subscription = $3)

@@ -1,7 +1,7 @@
 """The verbs of the mailbox: set-based statements, one answer an item, the token compared in every one."""
 
 import asyncio
-import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -11,25 +11,23 @@ from asyncpg import Record
 
 from sereno.mailbox import dead_letter, lines, notices
 from sereno.mailbox.backoff import MAXIMUM_SECONDS, MINIMUM_SECONDS
+from sereno.mailbox.claiming import Claim, Claims
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.emission import Emission, Emitter
 from sereno.mailbox.engine import queries, telemetry
-from sereno.mailbox.fair_order import Cursor, FairOrder
 from sereno.mailbox.lease_items import (
     AckItem,
     Answer,
     Claimed,
     EmitItem,
-    LeaseGrant,
     ParkItem,
     ReleaseItem,
     RenewItem,
     Status,
 )
-from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.principal import SYSTEM, Principal
 from sereno.mailbox.reach import Reach
-from sereno.mailbox.refusals import expect, expect_json, expect_park, expect_tokens
+from sereno.mailbox.refusals import expect, expect_emitted, expect_json, expect_park, expect_tokens
 from sereno.mailbox.wake import Wake
 
 MAX_BATCH = 1000
@@ -37,8 +35,6 @@ POLL_SECONDS = 1.0
 
 _SQL = queries.load("sereno.mailbox", "verbs.sql")
 _VERBS = telemetry.counter("sereno.mailbox.verbs")
-_CLAIMS = telemetry.counter("sereno.mailbox.claims")
-_LATENCY = telemetry.histogram("sereno.mailbox.claim_latency")
 
 Connected = Callable[[], Awaitable[bool]]
 """Answers whether somebody still waits for what is being claimed."""
@@ -63,7 +59,7 @@ class Mailbox:
         self.wake = wake or Wake(None)
         self._poll_seconds = poll_seconds
         self._emitter = emitter
-        self._order = FairOrder()
+        self._claims = Claims(pool)
 
     async def claim(
         self,
@@ -82,20 +78,21 @@ class Mailbox:
         `incarnation` names this very process of the worker, not its host or role. While waiting at most
         one statement runs per poll interval, or at a hint. Raises ValueError naming the argument.
         """
-        expect(1 <= max <= MAX_BATCH, f"max: expected 1 to {MAX_BATCH}, got {max}")
-        expect(
-            lease_seconds is None or lease_seconds > 0,
-            f"lease_seconds: expected more than 0, got {lease_seconds}",
-        )
         expect(wait_seconds >= 0, f"wait_seconds: expected 0 or more, got {wait_seconds}")
+        claim = _claim(
+            tenant,
+            agent,
+            most=max,
+            lease_seconds=lease_seconds,
+            principal=principal,
+            incarnation=incarnation,
+        )
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_seconds
         async with self.wake.listen(tenant, agent) as hinted:
             while await connected():
                 hinted.clear()
-                claimed = await self._claim_once(
-                    tenant, agent, max, lease_seconds, principal.name, incarnation
-                )
+                claimed = await self._claims.take(claim)
                 left = until - loop.time()
                 if claimed or left <= 0:
                     return claimed
@@ -106,21 +103,6 @@ class Mailbox:
                     break
         return []
 
-    async def _claim_once(self, tenant: str, agent: str, limit: int, *arguments: Any) -> list[Claimed]:
-        cursor = self._order.of(tenant, agent)
-        bound, began = cursor.lower_bound(), time.monotonic()
-        leased = await self.pool.fetch(_SQL["claim"], tenant, agent, limit, *arguments, bound)
-        if not leased and bound is not None and cursor.found_nothing():
-            bound, began = None, time.monotonic()
-            leased = await self.pool.fetch(_SQL["claim"], tenant, agent, limit, *arguments, bound)
-        if bound is None:
-            cursor.swept(time.monotonic() - began)
-        _note(cursor, leased)
-        _measure(leased)
-        ids = [row["id"] for row in leased if row["answered"]]
-        rows = await self.pool.fetch(_SQL["answers"], tenant, ids) if ids else []
-        return [_claimed(tenant, agent, row, rows) for row in leased]
-
     async def renew(self, items: Sequence[RenewItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Prolong leases by the time they were granted for; `cancelled` ends the lease."""
         progress: list[Any] = [expect_json(f"items[{n}].progress", i.progress) for n, i in enumerate(items)]
@@ -128,11 +110,40 @@ class Mailbox:
 
     async def ack(self, items: Sequence[AckItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Close work as done. A repeated acknowledgement answers `stale` with state `acked`."""
-        columns: list[list[Any]] = [
-            [expect_json(f"items[{n}].result", item.result) for n, item in enumerate(items)],
-            [expect_json(f"items[{n}].usage", item.usage) for n, item in enumerate(items)],
-        ]
-        return await self._answer("ack", [item.token for item in items], columns, principal)
+        return await self._answer("ack", [item.token for item in items], _results(items), principal)
+
+    async def ack_and_claim(
+        self,
+        items: Sequence[AckItem],
+        tenant: str,
+        agent: str,
+        *,
+        max: int = 1,  # noqa: A002 - the contract's name
+        lease_seconds: float | None = None,
+        incarnation: str,
+        principal: Principal = SYSTEM,
+    ) -> tuple[list[Answer], list[Claimed]]:
+        """Acknowledge what is done and lease what is ready, in one transaction: for a worker that is busy.
+
+        Each acknowledgement is answered as `ack` answers it; what is refused keeps nothing from being claimed. It
+        does not wait: who gets nothing waits with `claim`. Raises ValueError naming the argument.
+        """
+        claim = _claim(
+            tenant,
+            agent,
+            most=max,
+            lease_seconds=lease_seconds,
+            principal=principal,
+            incarnation=incarnation,
+        )
+        tokens, columns = [item.token for item in items], _results(items)
+        expect_tokens(tokens, MAX_BATCH)
+        reach = Reach.of(principal)
+        asked, picked = _in_reach(tokens, columns, reach)
+        live, claimed = await self._claims.take_after_ack(claim, (asked, *picked, *reach.filter, reach.name))
+        answers = {token: Answer(token, Status.OK, None, "acked") for token in live}
+        answered = await self._refused("ack", tokens, asked, answers, reach)
+        return answered, await self._claims.take(claim) if claimed is None else claimed
 
     async def release(self, items: Sequence[ReleaseItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Give work back; the answer's state is `ready`, or `dead` when that was the last attempt."""
@@ -163,11 +174,11 @@ class Mailbox:
         Tenant, origin, actor and genealogy are the platform's to set. Raises RuntimeError where this
         process has no emitter.
         """
-        if self._emitter is None:
-            raise RuntimeError("this mailbox was made without an emitter")
         for place, item in enumerate(items):
             expect_json(f"items[{place}].data", item.data)
-            expect(bool(item.type), f"items[{place}].type: expected a type, got nothing")
+            expect_emitted(place, item)
+        if self._emitter is None:
+            raise RuntimeError("this mailbox was made without an emitter")
         return await self._answer("emit", [item.token for item in items], [list(items)], principal)
 
     async def resume(self, tenant: str, message_id: UUID, answer: Mapping[str, Any], principal: str) -> bool:
@@ -191,8 +202,7 @@ class Mailbox:
         boxes, count = await dead_letter.redrive(
             self.pool, tenant, which, reason=reason, principal=principal, preview=preview
         )
-        for tenant_id, agent in boxes:
-            self._order.of(tenant_id, agent).returned()
+        self._claims.returned(boxes)
         await self.wake.publish(boxes)
         return count
 
@@ -205,7 +215,7 @@ class Mailbox:
         principal: str,
         preview: bool = False,
     ) -> int:
-        """End what nobody holds, dead with this reason; with `preview` only says how many."""
+        """End open messages, dead with this reason, what is held at the next renewal; with `preview` only says how many."""
         return await dead_letter.end(
             self.pool, tenant, which, reason=reason, principal=principal, preview=preview
         )
@@ -215,20 +225,26 @@ class Mailbox:
     ) -> list[Answer]:
         expect_tokens(tokens, MAX_BATCH)
         reach = Reach.of(principal)
-        # In the order of tokens, so that two calls never wait for each other's rows.
-        known = sorted(
-            (p for p, token in enumerate(tokens) if reach.may_name(token)), key=lambda p: tokens[p]
-        )
-        asked = [tokens[place] for place in known]
-        picked = [[column[place] for place in known] for column in columns]
+        asked, picked = _in_reach(tokens, columns, reach)
         answers = await self._run(verb, asked, picked, reach) if asked else {}
+        return await self._refused(verb, tokens, asked, answers, reach)
+
+    async def _refused(
+        self,
+        verb: str,
+        tokens: Sequence[int],
+        asked: Sequence[int],
+        answers: dict[int, Answer],
+        reach: Reach,
+    ) -> list[Answer]:
+        """All answers in the order of the items: with the live leases', why the others are refused."""
         refused = [token for token in asked if token not in answers]
         if refused:
             rows = await self.pool.fetch(_SQL["refuse_batch"], refused, *reach.filter, reach.name, verb)
             answers |= {row["token"]: _to_answer(row) for row in rows}
-        for answer in answers.values():
-            _VERBS.add(1, {"verb": verb, "status": answer.status})
-        return [answers.get(token, Answer(token, Status.UNKNOWN)) for token in tokens]
+        for status, count in Counter(answer.status for answer in answers.values()).items():
+            _VERBS.add(count, {"verb": verb, "status": status})
+        return [answers.get(token) or Answer(token, Status.UNKNOWN) for token in tokens]
 
     async def _run(
         self, verb: str, tokens: Sequence[int], columns: Sequence[Sequence[Any]], reach: Reach
@@ -237,7 +253,10 @@ class Mailbox:
             case "check":
                 rows = await self.pool.fetch(_SQL["check_batch"], tokens, *reach.filter)
             case "ack":
-                rows = await self.pool.fetch(_SQL["ack_batch"], tokens, *columns, *reach.filter, reach.name)
+                live = await self.pool.fetchval(
+                    _SQL["ack_batch"], tokens, *columns, *reach.filter, reach.name
+                )
+                return {token: Answer(token, Status.OK, None, "acked") for token in live}
             case "emit":
                 return await self._emit(tokens, columns[0], reach)
             case _:
@@ -259,8 +278,7 @@ class Mailbox:
             if verb == "park":
                 await notices.record(conn, dead_letter.waiting(map(dict, rows)))
         back = {(row["tenant_id"], row["agent"]) for row in rows if row["state"] == "ready"}
-        for box in back:
-            self._order.of(*box).returned()
+        self._claims.returned(back)
         await self.wake.publish(back)
         return rows
 
@@ -317,41 +335,39 @@ def _to_answer(row: Record) -> Answer:
     return Answer(row["token"], Status(row["status"]), row["until"], row["state"])
 
 
-def _note(cursor: Cursor, leased: Sequence[Record]) -> None:
-    if leased:
-        cursor.claimed(max(row["tag"] for row in leased))
-
-
-def _measure(leased: Sequence[Record]) -> None:
-    if leased:
-        _CLAIMS.add(len(leased))
-    for row in leased:
-        # Only a first claim says how long a deposit waited.
-        if row["attempts"] == 1:
-            _LATENCY.record(row["waited"])
-
-
-def _claimed(tenant: str, agent: str, row: Record, answers: Sequence[Record]) -> Claimed:
-    return Claimed(
-        id=row["id"],
-        tenant=tenant,
-        agent=agent,
-        subscription=SubscriptionRef(row["subscription"], row["subscription_version"]),
-        instruction=row["instruction"],
-        envelopes=row["envelopes"],
-        attempts=row["attempts"],
-        max_attempts=row["max_attempts"],
-        priority=row["priority"],
-        serial_key=row["serial_key"],
-        lineage=row["lineage"],
-        lease=LeaseGrant(row["token"], row["leased_until"], row["hard_deadline"], row["seconds"]),
-        context=row["context"],
-        answers=[_answer_of(one) for one in answers if one["message_id"] == row["id"]],
+def _claim(
+    tenant: str,
+    agent: str,
+    *,
+    most: int,
+    lease_seconds: float | None,
+    principal: Principal,
+    incarnation: str,
+) -> Claim:
+    expect(1 <= most <= MAX_BATCH, f"max: expected 1 to {MAX_BATCH}, got {most}")
+    expect(
+        lease_seconds is None or lease_seconds > 0,
+        f"lease_seconds: expected more than 0, got {lease_seconds}",
     )
+    return Claim(tenant, agent, most, lease_seconds, principal.name, incarnation)
 
 
-def _answer_of(row: Record) -> dict[str, Any]:
-    return {key: row[key] for key in ("waiting_for", "answer", "principal", "at")}
+def _results(items: Sequence[AckItem]) -> list[list[str | None]]:
+    """Results and usages as columns; empty where nobody reports any."""
+    results = [expect_json(f"items[{n}].result", item.result) for n, item in enumerate(items)]
+    usages = [expect_json(f"items[{n}].usage", item.usage) for n, item in enumerate(items)]
+    return [results if any(results) else [], usages if any(usages) else []]
+
+
+def _in_reach(
+    tokens: Sequence[int], columns: Sequence[Sequence[Any]], reach: Reach
+) -> tuple[Sequence[int], Sequence[Sequence[Any]]]:
+    """What this caller may name, in the order of tokens, so that two calls never wait for each other's rows."""
+    known = sorted((p for p, token in enumerate(tokens) if reach.may_name(token)), key=tokens.__getitem__)
+    if len(known) == len(tokens) and known == list(range(len(tokens))):
+        return tokens, columns
+    picked = [[column[place] for place in known] if column else column for column in columns]
+    return [tokens[place] for place in known], picked
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -19,7 +19,7 @@ with clock as materialized (
     select w.tenant_id, w.id, w.token, w.cancel, w.cancel_to, i.progress::json as progress
     from unnest($1::bigint[], $2::text[]) as i (token, progress)
     cross join lateral (
-        select * from mailbox.work w where w.token = i.token and w.state = 'leased' limit 1 for update
+        select * from mailbox.work w where w.token = i.token and w.state || '' = 'leased' limit 1 for update
     ) w
     where w.leased_until > (select at from clock)
         and ($3::text is null or w.tenant_id = $3) and ($4::text[] is null or w.agent = any($4))
@@ -78,9 +78,13 @@ union all
 select token, 'cancelled', null, 'dead', tenant_id, agent, serial_key from removed
 
 -- name: ack_batch
--- Arguments: tokens, results, usages, tenant and agents in reach (null: all), principal (null: the holder).
-select token, 'ok' as status, null::timestamptz as until, 'acked' as state
-from mailbox.ack($1, $2, $3, $4, $5, $6)
+-- Arguments: tokens, results, usages (empty: none has any), tenant and agents in reach (null: all), principal
+-- (null: the holder).
+select mailbox.ack($1, $2, $3, $4, $5, $6)
+
+-- name: ack_and_claim
+-- The first row answers the acknowledgements. Arguments: those of ack_batch, then those of claim.
+select * from mailbox.ack_and_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- name: release_batch
 -- Arguments: tokens, reasons, retry-after seconds, tenant and agents in reach (null: all), principal
@@ -104,7 +108,7 @@ with clock as materialized (
         end) as ready_at
     from unnest($1::bigint[], $2::text[], $3::double precision[]) as i (token, reason, retry_after)
     cross join lateral (
-        select * from mailbox.work w where w.token = i.token and w.state = 'leased' limit 1 for update
+        select * from mailbox.work w where w.token = i.token and w.state || '' = 'leased' limit 1 for update
     ) w
     where w.leased_until > (select at from clock)
         and ($4::text is null or w.tenant_id = $4) and ($5::text[] is null or w.agent = any($5))
@@ -161,7 +165,7 @@ with clock as materialized (
         $1::bigint[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[], $7::double precision[]
     ) as i (asked, waiting_for, question, options, dependency, deadline, remind_after)
     cross join lateral (
-        select * from mailbox.work w where w.token = i.asked and w.state = 'leased' limit 1 for update
+        select * from mailbox.work w where w.token = i.asked and w.state || '' = 'leased' limit 1 for update
     ) w
     where w.leased_until > (select at from clock) and w.cancel_to is distinct from 'dead'
         and ($8::text is null or w.tenant_id = $8) and ($9::text[] is null or w.agent = any($9))
@@ -237,7 +241,7 @@ select
     w.token, case when w.cancel is null then 'ok' else 'cancelled' end as status, w.leased_until as until,
     w.state
 from mailbox.work w
-where w.token = any($1::bigint[]) and w.state = 'leased'
+where w.token = any($1::bigint[]) and w.state || '' = 'leased'
     and w.leased_until > (select clock_timestamp())
     and ($2::text is null or w.tenant_id = $2) and ($3::text[] is null or w.agent = any($3))
 
@@ -249,7 +253,7 @@ select
     m.lineage, m.envelopes, m.context
 from mailbox.work w
 join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
-where w.token = any($1::bigint[]) and w.state = 'leased' and w.cancel is null
+where w.token = any($1::bigint[]) and w.state || '' = 'leased' and w.cancel is null
     and w.leased_until > (select clock_timestamp())
     and ($2::text is null or w.tenant_id = $2) and ($3::text[] is null or w.agent = any($3))
 order by w.token
@@ -295,7 +299,7 @@ with item as materialized (
         case
             when a.token is not null then 'stale'
             when w.token is null and d.token is null then 'stale'
-            when w.state = 'leased' and w.cancel_to = 'dead' and w.leased_until > clock_timestamp() then 'cancelled'
+            when w.state = 'leased' and w.cancel is not null and w.leased_until > clock_timestamp() then 'cancelled'
             when w.state = 'leased' or coalesce(w.ended, d.ended) = 'expired' then 'expired'
             when coalesce(w.ended, d.ended) = 'cancelled' then 'cancelled'
             else 'stale'

@@ -41,6 +41,11 @@ class Shape:
     comprehensions: tuple[Comprehension, ...]
     additions: int
 
+    @property
+    def reads_event(self) -> bool:
+        """Whether its value can differ from event to event."""
+        return bool(self.paths) or any(one.paths for one in self.comprehensions)
+
 
 @dataclass(slots=True)
 class _Frame:

@@ -107,7 +107,18 @@ def compile_expression(source: str) -> Expression:
         raise ValueError(_syntax(str(fault))) from None
     shape = shape_of(source, tokens)
     _check_functions(source, tokens, program.functions())
-    return Expression(source, program, shape)
+    expression = Expression(source, program, shape)
+    if not shape.reads_event:
+        _check_constant(expression)
+    return expression
+
+
+def _check_constant(expression: Expression) -> None:
+    """One that reads nothing of the event answers the same for each, so a wrong answer is known now."""
+    try:
+        expression.holds(event_of({}))
+    except FilterFault as fault:
+        raise ValueError(f"{fault}, for every event") from None
 
 
 def _check_functions(source: str, tokens: tuple[Token, ...], names: list[str]) -> None:

@@ -11,6 +11,7 @@ from sereno.subscriptions.event_key import compile_key
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.models.subscription import Delivery
+from sereno.subscriptions.recurrence.objections import objections
 from sereno.subscriptions.yaml_text import Path
 
 SHORTEST_LEASE = timedelta(seconds=1)
@@ -25,6 +26,11 @@ _ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
 _PLATFORM = "sereno.platform."
 _TYPE = re.compile(r"[a-z0-9._-]+")
 _EMITTED = frozenset(entry.name for entry in CATALOGUE if entry.family == "platform")
+# Which scheme leaves what open.
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "hmac": ("header", "prefix", "encoding", "algorithm"),
+    "rfc9421": ("components", "tag"),
+}
 
 Objection = tuple[Path, str]
 
@@ -50,15 +56,20 @@ def _tenant(metadata: Any) -> Iterator[Objection]:
 def _endpoint(spec: Any) -> Iterator[Objection]:
     if not isinstance(spec, Mapping):
         return
-    if spec.get("scheme") == "hmac" and spec.get("header") is None:
+    scheme = spec.get("scheme")
+    if scheme == "hmac" and spec.get("header") is None:
         yield ("spec", "header"), "required beside scheme: hmac, such as X-Signature-256"
-    if spec.get("scheme") == "github":
-        for name in ("header", "prefix", "encoding"):
-            if spec.get(name) is not None:
-                yield ("spec", name), "not allowed beside scheme: github, which fixes it"
+    for owner, names in _OPTIONS.items():
+        for name in names if scheme != owner and isinstance(scheme, str) else ():
+            if spec.get(name) not in (None, [], ()):
+                yield ("spec", name), f"not allowed beside scheme: {scheme}, which fixes it"
     secrets = spec.get("secrets")
     if isinstance(secrets, list) and len(secrets) != len({str(secret) for secret in secrets}):
         yield ("spec", "secrets"), "expected two different secrets"
+    mapping = spec.get("mapping")
+    for name, source in mapping.items() if isinstance(mapping, Mapping) else ():
+        if isinstance(source, str):
+            yield from _compiles(source, ("spec", "mapping", name))
 
 
 def _subscription(spec: Any, *, simulated: bool) -> Iterator[Objection]:
@@ -69,7 +80,7 @@ def _subscription(spec: Any, *, simulated: bool) -> Iterator[Objection]:
         yield ("spec", "filters"), f"expected at most {MAX_FILTERS} filters in all; found {len(filters)}"
     else:
         yield from _expressions(filters)
-    yield from _interval(_at(spec, "source", "time", "every"))
+    yield from _time(_at(spec, "source", "time"))
     yield from _lease(_at(spec, "delivery", "lease"))
     yield from _platform_types(_at(spec, "source", "platform", "types"), simulated=simulated)
     yield from _keys(spec)
@@ -118,10 +129,22 @@ def _expressions(filters: list[tuple[Path, Mapping[str, Any]]]) -> Iterator[Obje
     for path, one in filters:
         source = one.get("cel")
         if isinstance(source, str):
-            try:
-                compile_expression(source)
-            except ValueError as fault:
-                yield (*path, "cel"), str(fault)
+            yield from _compiles(source, (*path, "cel"))
+
+
+def _compiles(source: str, path: Path) -> Iterator[Objection]:
+    try:
+        compile_expression(source)
+    except ValueError as fault:
+        yield path, str(fault)
+
+
+def _time(time: Any) -> Iterator[Objection]:
+    if not isinstance(time, Mapping):
+        return
+    yield from _interval(time.get("every"))
+    for path, message in objections(time):
+        yield ("spec", "source", "time", *path), message
 
 
 def _interval(every: Any) -> Iterator[Objection]:

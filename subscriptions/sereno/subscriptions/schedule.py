@@ -7,7 +7,7 @@ from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 from sereno.subscriptions.models.source import TimeSource
-from sereno.subscriptions.recurrence.declared import declared_series
+from sereno.subscriptions.recurrence.declared import declared_series, declared_times
 from sereno.subscriptions.recurrence.local_time import Policy
 from sereno.subscriptions.recurrence.recurring import Recurring, of_calendar, of_cron, of_series
 from sereno.subscriptions.recurrence.refusal import Refused
@@ -16,6 +16,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = datetime(9999, 12, 31, tzinfo=UTC)
 MOST_OFTEN = timedelta(minutes=1)
 LOOKED_AT = 1_000
+CRON_FIELDS = 5
 _MOMENT = timedelta(microseconds=1)
 
 
@@ -77,10 +78,15 @@ def recurring(source: TimeSource) -> Recurring:
     """The compiled rule, cron line or calendar text of a time source; Refused says why there is none."""
     zone = ZoneInfo(source.zone) if source.zone is not None else None
     policy = Policy(source.gap or "shift", source.overlap or "first")
-    if source.cron is not None and zone is not None:
-        return of_cron(source.cron, zone)
-    if source.ics is not None:
-        return of_calendar(source.ics, zone, policy)
+    if source.cron is not None or source.ics is not None:
+        changes = (
+            tuple(declared_times("RDATE", source.rdates)),
+            tuple(declared_times("EXDATE", source.exdates)),
+        )
+        if source.ics is not None:
+            return of_calendar(source.ics, zone, policy, *changes)
+        if source.cron is not None and zone is not None:
+            return of_cron(source.cron, zone, *changes)
     if source.rrule is None or source.dtstart is None:
         raise Refused("bad_input", "expected one of at, every, rrule with dtstart, cron with zone, ics")
     series = declared_series(
@@ -99,16 +105,30 @@ def objection(source: TimeSource, now: datetime) -> Refused | None:
 
     How often it fires is judged by its first 1,000 instants after `now`.
     """
+    looked_at = LOOKED_AT if _may_fire_too_often(source) else 1
     try:
-        found = list(islice(instants(source, now, LAST), LOOKED_AT))
+        found = list(islice(instants(source, now, LAST), looked_at))
     except Refused as refused:
         return refused
     if not found:
         return Refused(
-            "never_fires", "the schedule does not fire any more: expected a time that is still to come"
+            "never_fires",
+            f"never fires: expected a time later than {now:%Y-%m-%dT%H:%M:%SZ}",
         )
     if any(later - earlier < MOST_OFTEN for earlier, later in pairwise(found)):
-        return Refused(
-            "bad_rule", "the schedule fires more than once a minute: expected a minute between two times"
-        )
+        return Refused("bad_rule", "fires more than once a minute: expected a minute between two times")
     return None
+
+
+def _may_fire_too_often(source: TimeSource) -> bool:
+    """Whether two times can lie within a minute: a rule by minutes or longer has one second in each."""
+    if source.every is not None:
+        return source.every < MOST_OFTEN
+    if source.at is not None:
+        return False
+    if source.ics is not None or source.rdates:
+        return True
+    if source.cron is not None:
+        return len(source.cron.split()) != CRON_FIELDS
+    rule = (source.rrule or "").upper()
+    return "SECONDLY" in rule or "BYSECOND" in rule

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+import orjson
 import rfc8785
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -91,6 +92,16 @@ def canonical(obj: BaseModel) -> bytes:
     return rfc8785.dumps(obj.model_dump(mode="json", exclude_none=True))
 
 
+def _canonical_json(value: object) -> bytes:
+    """The bytes of RFC 8785 for what a manifest is made of: texts, integers below 2^53, lists, and objects.
+
+    The general encoder takes ten seconds for 100,000 entries. This one differs from it in the order of names outside
+    ASCII alone (code points, not UTF-16), so it is left to the other whenever there is any such character.
+    """
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return text if text.isascii() else rfc8785.dumps(value)  # type: ignore[arg-type]  # its JSON type is private
+
+
 def sha256(payload: bytes) -> str:
     """The SHA-256 of `payload`, hex."""
     return hashlib.sha256(payload).hexdigest()
@@ -104,13 +115,13 @@ def entry(obj: CatalogObject) -> Entry:
 def root(entries: Mapping[str, Entry]) -> str:
     """The SHA-256 (hex) over the sorted (key, version, sha256) of a manifest."""
     return sha256(
-        rfc8785.dumps([[name, line.version, line.sha256] for name, line in sorted(entries.items())])
+        _canonical_json([[name, line.version, line.sha256] for name, line in sorted(entries.items())])
     )
 
 
 def sign(manifest: Manifest, private_key: Ed25519PrivateKey, key_id: str) -> SignedManifest:
     """`manifest` signed by `private_key`, which receivers know as `key_id`."""
-    payload = canonical(manifest.model_copy(update={"key_id": key_id}))
+    payload = _canonical_json(manifest.model_copy(update={"key_id": key_id}).model_dump(mode="json"))
     return SignedManifest(payload=payload, signature=private_key.sign(_CONTEXT + payload), key_id=key_id)
 
 

@@ -14,12 +14,8 @@ LATER: Later = {
         ("mode",): None,
         ("budget",): None,
         ("egress",): None,
-        ("identities",): None,
     },
     "Endpoint": {
-        ("scheme",): frozenset(
-            {"standard", "stripe", "slack", "gitlab", "shopify", "twilio", "discord", "cloudevents"}
-        ),
         ("sensitivity",): None,
         ("purpose",): None,
     },
@@ -28,9 +24,6 @@ LATER: Later = {
         ("source", "mcp"): None,
         ("source", "platform", "agent"): None,
         ("source", "platform", "subscription"): None,
-        ("source", "time", "rrule"): None,
-        ("source", "time", "cron"): None,
-        ("source", "time", "ics"): None,
         ("sender",): frozenset({"verified"}),
         ("condition",): None,
         ("limits", "cooldown", "then"): frozenset({"batch"}),

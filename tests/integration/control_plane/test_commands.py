@@ -194,3 +194,38 @@ async def test_a_dry_run_and_a_diff_change_nothing(sereno: Sereno, tmp_path: Pat
     drift = (await sereno("diff", "--json")).json
     assert [change["change"] for change in drift["changes"]] == ["created"] * 3
     assert (await sereno("sub", "list", "--json")).json == []
+
+
+STANDUP = """BEGIN:VCALENDAR\r
+BEGIN:VEVENT\r
+UID:standup\r
+DTSTART;TZID=America/New_York:20260301T023000\r
+RRULE:FREQ=DAILY\r
+END:VEVENT\r
+END:VCALENDAR\r
+"""
+
+
+async def test_a_calendar_file_is_applied_and_its_times_are_foretold(sereno: Sereno, tmp_path: Path) -> None:
+    standup = subscription("standup").replace("{webhook: {endpoint: zendesk}}", "{time: {ics: standup.ics}}")
+    (tmp_path / "team").mkdir()
+    (tmp_path / "team" / "all.yaml").write_text(several(AGENT, standup))
+    missing = await sereno("apply", "-f", "team")
+    assert (missing.code, "standup.ics cannot be read" in missing.out) == (2, True)
+    (tmp_path / "team" / "standup.ics").write_text(STANDUP, newline="")
+    applied = (await sereno("apply", "-f", "team", "--json")).json
+    assert [known["change"] for known in applied["objects"]] == ["created", "created"]
+    assert await sereno("diff", "-f", "team") == Said(0, "the catalog is as the files say\n")
+    told = (
+        await sereno("sub", "preview", "standup", "--after", "2027-03-14T00:00:00Z", "--count", "2", "--json")
+    ).json
+    assert (told["zone"], told["misfire"], told["note"]) == ("America/New_York", "latest", None)
+    assert told["times"] == [
+        {"instant": "2027-03-14T07:30:00Z", "local": "2027-03-14T03:30:00-04:00", "policy": "gap: shift"},
+        {"instant": "2027-03-15T06:30:00Z", "local": "2027-03-15T02:30:00-04:00", "policy": None},
+    ]
+    shown = rows(await sereno("sub", "preview", "standup", "--after", "2027-03-14T00:00:00Z", "--count", "1"))
+    assert shown[1] == ["2027-03-14T03:30:00-04:00", "2027-03-14T07:30:00Z", "gap:", "shift"]
+    await sereno("sub", "pause", "standup", "--reason", "tests")
+    assert (await sereno("sub", "preview", "standup", "--json")).json["note"].startswith("it is paused")
+    assert (await sereno("sub", "preview", "nobody")).code == 2

@@ -77,7 +77,7 @@ async def _until_waiting(engine: AsyncEngine) -> None:
     waiting = text(
         "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query ilike 'insert%'"
     )
-    async with asyncio.timeout(10), engine.connect() as connection:
+    async with asyncio.timeout(60), engine.connect() as connection:
         while (await connection.execute(waiting)).scalar_one() == 0:
             await connection.rollback()
             await asyncio.sleep(0.01)

@@ -83,7 +83,7 @@ async def test_the_same_report_published_twice_and_redelivered_counts_once(
     consumer = ReportConsumer(engine, nats)
     first = await consumer.subscribe()
     # It dies after the fold and before the acknowledgement: the messages are fetched and never acknowledged.
-    messages = await first.fetch(5, timeout=5)
+    messages = await first.fetch(5, timeout=60)
     async with engine.begin() as connection:
         await receive(connection, dict(consumer._readable(messages)))
     for message in messages:

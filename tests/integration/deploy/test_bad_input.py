@@ -8,7 +8,7 @@ import pytest
 from sereno.deploy.servers import ANSWER_SECONDS
 from tests.integration.deploy.installations import sereno
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 def refused(code: int, *words: str, data: Path, **extra: str) -> str:

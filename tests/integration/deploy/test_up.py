@@ -152,6 +152,16 @@ def test_doctor_finds_everything_in_order(running: Up) -> None:
     settings = {setting["name"]: setting for setting in found["settings"]}
     assert settings["postgres"]["origin"] == "SERENO_POSTGRES"
     assert "not-to-be-shown" not in answer.stdout
+    # What runs is configured by `up`, whatever this shell has set since.
+    port = running.discovery["control_url"].rpartition(":")[2]
+    assert settings["control_port"]["running"] == port
+    assert settings["nats"]["running"] == running.discovery["nats"]
+    assert settings["postgres"]["running"] == "**********"
+    seeds = settings["nats_seed_file"]["running"]
+    assert f"gateway: {Identities(running.data / 'secrets').seed_file('gateway')}" in seeds
+    assert not any(
+        word in answer.stdout for word in Identities(running.data / "secrets").role_passwords.values()
+    )
 
 
 def test_logs_are_printed_by_process(running: Up) -> None:
@@ -197,7 +207,7 @@ def test_a_killed_postgres_is_started_again(running: Up) -> None:
 
 
 def test_kill_minus_nine_loses_nothing_and_leaves_nothing_in_the_way(tmp_path: Path) -> None:
-    data = tmp_path / "data"
+    data = tmp_path / "a folder"
     documents = tmp_path / "agent.yaml"
     documents.write_text(AGENT)
     with up(data) as first:

@@ -87,10 +87,10 @@ def settings(engines: Engines, declarer: Declarer, tmp_path: Path) -> Callable[[
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Waits until a condition holds, at most 20 seconds."""
+    """Waits until a condition holds, at most a minute."""
 
     async def wait(condition: Callable[[], Awaitable[bool]]) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not await condition():
             assert time.monotonic() < until, "the condition never held"
             await asyncio.sleep(0.02)

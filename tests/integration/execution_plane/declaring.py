@@ -11,6 +11,7 @@ from nats.aio.client import Client
 
 from sereno.execution_plane.manifest.bucket import blob_key, manifest_key
 from sereno.mailbox.engine.bus import MANIFESTS
+from sereno.subscriptions import manifest_parts
 from sereno.subscriptions.snapshot import (
     CatalogObject,
     Manifest,
@@ -90,7 +91,10 @@ class Declarer:
         for item in objects:
             await self.put(blob_key(tenant, sha256(canonical(item))), canonical(item))
         manifest = self.manifest(objects, tenant=tenant, **changed)
-        await self.put(manifest_key(tenant), dumps(sign(manifest, self.private_key, KEY_ID)))
+        written = manifest_parts.split(dumps(sign(manifest, self.private_key, KEY_ID)))
+        for name, part in written.parts.items():
+            await self.put(blob_key(tenant, name), part)
+        await self.put(manifest_key(tenant), written.value)
         return manifest
 
     async def put(self, name: str, value: bytes) -> None:

@@ -14,9 +14,9 @@ from nats.aio.client import Client
 from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import from_people
-from sereno.execution_plane import processes
+from sereno.execution_plane import gateway_process
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import http_server
+from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
 from tests.integration.execution_plane.declaring import ADMIN_TOKEN, TENANT, Declarer, admin_token, endpoint
@@ -91,7 +91,7 @@ async def gateway(
     listening = http_server.bind("127.0.0.1", 0)
     monkeypatch.setattr(http_server, "bind", lambda _host, _port: listening)
     stop = asyncio.Event()
-    process = asyncio.create_task(processes.run_gateway(settings("gateway"), stop))
+    process = asyncio.create_task(gateway_process.run(settings("gateway"), stop))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     async with httpx.AsyncClient(base_url=url, timeout=30) as client:
 
@@ -240,6 +240,30 @@ async def test_a_rate_is_a_positive_number_of_any_length(gateway: Gateway, rate:
     assert ("webhook-allowed-origin" in answer.headers) is allowed
 
 
+async def test_who_signed_for_a_deleted_endpoint_is_told_so_and_nobody_else(
+    gateway: Gateway, declarer: Declarer, eventually: Wait
+) -> None:
+    assert (await gateway.send(BODY, signed(BODY), "in-other")).status_code == 202
+    await declarer.publish(admin_token(), endpoint("hub", "in-hub"))
+
+    async def gone() -> bool:
+        return (await gateway.send(BODY, signed(BODY), "in-other")).status_code == 410
+
+    await eventually(gone)
+    answer = await gateway.send(BODY, signed(BODY), "in-other")
+    assert (answer.status_code, answer.json()["code"]) == (410, "gone")
+    stranger = await gateway.send(BODY, signed(BODY, key=b"another"), "in-other")
+    assert (stranger.status_code, stranger.json()) == (401, STRANGER)
+    assert [envelope.origin for envelope in await gateway.stored()][-1] == "webhook/other"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+async def test_other_methods_are_told_which_are_allowed(gateway: Gateway, method: str) -> None:
+    answer = await gateway.http.request(method, "/in/in-hub")
+    assert answer.status_code == 405
+    assert "POST" in answer.headers["allow"]
+
+
 async def test_a_full_ingress_asks_the_sender_to_come_again(gateway: Gateway) -> None:
     jetstream = gateway.nats.jetstream()
     config = (await jetstream.stream_info(INGRESS)).config
@@ -278,12 +302,37 @@ async def test_a_stop_answers_what_was_accepted(gateway: Gateway) -> None:
     assert {str(from_people(answer.json()["id"])[1]) for answer in accepted} <= stored
 
 
+async def test_a_deleted_stream_is_named_and_its_return_noticed(gateway: Gateway, eventually: Wait) -> None:
+    jetstream = gateway.nats.jetstream()
+    await jetstream.delete_stream(INGRESS)
+    answer = await gateway.http.get("/readyz")
+    assert answer.status_code == 503
+    checks = answer.json()["checks"]
+    assert [name for name, state in checks.items() if state != "ok"] == [INGRESS]
+    assert checks[INGRESS].startswith("the stream INGRESS does not exist")
+    refused = await gateway.send(BODY, signed(BODY))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+
+    await jetstream.delete_stream(bus.BUCKET_STREAM)
+    checks = (await gateway.http.get("/readyz")).json()["checks"]
+    assert checks[bus.MANIFESTS].startswith("the bucket sereno_manifests does not exist")
+
+    assert list(await bus.make_missing(jetstream)) == [INGRESS, bus.MANIFESTS]
+
+    async def ready() -> bool:
+        return (await gateway.http.get("/readyz")).status_code == 200
+
+    await eventually(ready)
+    assert (await gateway.send(BODY, signed(BODY))).status_code == 202
+    assert len(await gateway.stored()) == 1
+
+
 async def test_a_port_in_use_is_named(settings: Callable[[str], Settings]) -> None:
     with http_server.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         there = settings("gateway").model_copy(update={"execution_port": port})
         with pytest.raises(CommandError, match=f"127.0.0.1:{port}"):
-            await processes.run_gateway(there, asyncio.Event())
+            await gateway_process.run(there, asyncio.Event())
 
 
 async def test_1000_webhooks_over_32_connections_are_all_stored_in_few_messages(gateway: Gateway) -> None:
@@ -303,3 +352,23 @@ async def test_1000_webhooks_over_32_connections_are_all_stored_in_few_messages(
     stored = await gateway.stored()
     assert sorted(envelope.data["number"] for envelope in stored) == list(range(1000))  # type: ignore[index]
     assert (await gateway.nats.jetstream().stream_info(INGRESS)).state.messages < 500
+
+
+async def test_previews_are_answered_to_whoever_has_a_token(gateway: Gateway) -> None:
+    bearer = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+    daily = {"dtstart": "2026-03-08T02:30", "tzid": "America/New_York", "rrule": "FREQ=DAILY", "limit": 1}
+    answers = [
+        await gateway.http.post(path, json=question, headers=bearer)
+        for path, question in (
+            ("/v1/schedule/preview", daily),
+            ("/v1/schedule/preview", {**daily, "rrule": "FREQ=DAILY;INTERVAL=0"}),
+            ("/v1/calendar/preview", {"ics": "BEGIN:VCALENDAR\nEND:VCALENDAR\n"}),
+            ("/v1/calendar/preview", {"ics": "nothing"}),
+        )
+    ]
+    assert [answer.status_code for answer in answers] == [200, 422, 200, 422]
+    assert answers[0].json() == {"instants": ["2026-03-08T07:30:00Z"]}
+    assert answers[1].json()["code"] == "bad_rule"
+    assert answers[2].json() == {"fires": []}
+    assert answers[3].json()["code"] == "bad_calendar"
+    assert (await gateway.http.post("/v1/schedule/preview", json=daily)).status_code == 401

@@ -13,6 +13,7 @@ from sereno.execution_plane.manifest.bucket import blob_key, manifest_key
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.bus import MANIFESTS
+from sereno.subscriptions import manifest_parts
 from sereno.subscriptions.snapshot import canonical, dumps, entry, sha256, sign
 from tests.integration.execution_plane.declaring import (
     ADMIN_TOKEN,
@@ -60,6 +61,24 @@ async def test_a_trusted_manifest_is_taken_over_whole(declarer: Declarer, receiv
     assert (found.tenant, found.origin) == (TENANT, "webhook/hub")
     assert admin is not None
     assert (admin.name, admin.tenant) == ("user:admin", "*")
+
+
+async def test_a_manifest_in_parts_is_taken_over_once_all_are_there(
+    declarer: Declarer, receiver: Receiver, operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest_parts, "PART_BYTES", 300)
+    await declarer.publish(HUB, WATCH, admin_token())
+    bucket = await operator.jetstream().key_value(MANIFESTS)
+    value = (await bucket.get(manifest_key(TENANT))).value or b""
+    last = blob_key(TENANT, manifest_parts.listed(value)[-1])
+    part = (await bucket.get(last)).value or b""
+    await bucket.delete(last)
+    await receiver.receive()
+    assert version(receiver) is None
+    await declarer.put(last, part)
+    await receiver.receive()
+    assert version(receiver) == 1
+    assert [item.name for item in catalog_of(receiver).subscriptions(TENANT)] == ["watch"]
 
 
 async def test_what_a_newer_manifest_does_not_name_is_revoked(declarer: Declarer, receiver: Receiver) -> None:

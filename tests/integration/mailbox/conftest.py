@@ -108,7 +108,7 @@ class CommandLine:
 
     async def run(self, *arguments: str, token: str = "worker-token") -> tuple[int | None, str, str]:
         process = await self.start(*arguments, token=token)
-        out, err = await asyncio.wait_for(process.communicate(), 60)
+        out, err = await asyncio.wait_for(process.communicate(), 180)
         return process.returncode, out.decode(), err.decode()
 
 

@@ -23,7 +23,7 @@ from tests.mailbox_messages import message
 MOVES = 40
 NEVER_ISSUED = 1
 WAYS = ["claim"] * 6 + ["renew", "renew", "ack", "release", "not_started", "rejected"]
-WAYS += ["reap", "reap", "hold", "suspend", "unhold", "withdraw", "lapse", "lapse"]
+WAYS += ["reap", "reap", "hold", "hold-too", "suspend", "unhold", "withdraw", "lapse", "lapse"]
 WAYS += ["park", "park", "resume", "redrive"]
 
 
@@ -108,11 +108,11 @@ class Run:
                 case "reap":
                     await Reaper(self.pool).sweep()
                     return c.Reap(before)
-                case "hold" | "suspend":
-                    await standing.hold(conn, tenant, subscription, way, cancel=way == "hold")
-                    return c.Hold(before, way, way == "hold")
+                case "hold" | "hold-too" | "suspend":
+                    await standing.hold(conn, tenant, subscription, way, cancel=way != "suspend")
+                    return c.Hold(before, way, way != "suspend")
                 case "unhold":
-                    cause = self.random.choice(["hold", "suspend"])
+                    cause = self.random.choice(["hold", "hold-too", "suspend"])
                     await standing.unhold(conn, tenant, subscription, cause)
                     return c.Unhold(before, cause)
                 case "withdraw" if self.random.random() < 0.2:

@@ -1,16 +1,17 @@
 """An acknowledgement inside the worker's own transaction: the effect and the end of the message are one."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 import asyncpg
+import psycopg
 import pytest
 
 from sereno.mailbox import Worker, joined_ack, standing
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
-from sereno.mailbox.lease_items import RenewItem, Status
+from sereno.mailbox.lease_items import ReleaseItem, RenewItem, Status
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.worker import Delivery, LeaseLostError
@@ -151,6 +152,52 @@ async def test_a_long_transaction_with_an_acknowledgement_holds_up_no_renewal(
     await worker.run(handle_signals=False)
     assert await outcomes(pool) == [("acked", None, 1)] * 2
     assert await pool.fetchval("select count(*) from mailbox.work") == 0
+
+
+async def by_psycopg(dsn: str, token: int, result: object) -> None:
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        await connection.execute("insert into shop.effect values (%s, 1)", (str(token),))
+        await joined_ack.ack(connection, token, result, {"tokens": 3})
+
+
+async def by_psycopg_without_async(dsn: str, token: int, result: object) -> None:
+    # What does no more than block is fine here: the transaction is short.
+    with psycopg.connect(dsn, autocommit=True) as connection, connection.transaction():
+        connection.execute("insert into shop.effect values (%s, 1)", (str(token),))
+        await joined_ack.ack(connection, token, result, {"tokens": 3})
+
+
+@pytest.mark.req(114)
+@pytest.mark.parametrize("act", [by_psycopg, by_psycopg_without_async])
+async def test_psycopgs_connections_are_joined_too(
+    pool: AnyPool,
+    mailbox: Mailbox,
+    engines: Engines,
+    effects: "asyncpg.Pool[asyncpg.Record]",
+    act: Callable[[str, int, object], Awaitable[None]],
+) -> None:
+    await put(pool, 2)
+    live, lost = await mailbox.claim("acme", "triage", max=2, incarnation="w1")
+    await mailbox.release([ReleaseItem(lost.lease.token, "busy")])
+    await act(engines.worker_dsn, live.lease.token, {"rows": 1, "text": "100 % of {}"})
+    assert await outcomes(pool) == [("acked", None, 1)]
+    [acked] = await events(pool, "acked")
+    assert acked["data"] == {"result": {"rows": 1, "text": "100 % of {}"}, "usage": {"tokens": 3}}
+    for token, status in ((lost.lease.token, Status.STALE), (live.lease.token, Status.STALE), (7, "unknown")):
+        with pytest.raises(LeaseLostError) as refused:
+            await act(engines.worker_dsn, token, None)
+        assert (refused.value.token, refused.value.status) == (token, status)
+    with pytest.raises(ValueError, match=r"^result: expected at most 65536 bytes"):
+        await act(engines.worker_dsn, live.lease.token, "x" * 65_537)
+    assert await written(effects) == [(str(live.lease.token), 1)]
+
+
+async def test_psycopgs_connection_must_be_in_a_transaction_too(
+    engines: Engines, effects: "asyncpg.Pool[asyncpg.Record]"
+) -> None:
+    async with await psycopg.AsyncConnection.connect(engines.worker_dsn, autocommit=True) as connection:
+        with pytest.raises(ValueError, match="expected an open transaction"):
+            await joined_ack.ack(connection, 1)
 
 
 async def test_there_must_be_a_transaction_to_join(effects: "asyncpg.Pool[asyncpg.Record]") -> None:

@@ -53,7 +53,7 @@ async def test_a_limit_that_comes_later_counts_what_is_live_already(pool: AnyPoo
     assert len(await claim(mailbox)) == 1
 
 
-async def test_no_limit_is_exceeded_by_many_claimers_at_once(pool: AnyPool, mailbox: Mailbox) -> None:
+async def test_q29_q33_no_limit_is_exceeded_by_many_claimers_at_once(pool: AnyPool, mailbox: Mailbox) -> None:
     """Q29, Q33: claimers that count first and claim then would exceed it."""
     await limit(pool, 3)
     await put(pool, *(message() for _ in range(60)))
@@ -91,7 +91,9 @@ async def test_one_of_a_serial_key_at_a_time_in_order(pool: AnyPool, mailbox: Ma
     assert (await claim_one(mailbox)).id == keyed[1].id
 
 
-async def test_a_released_head_blocks_its_key_until_it_is_retried(pool: AnyPool, mailbox: Mailbox) -> None:
+async def test_q43_a_released_head_blocks_its_key_until_it_is_retried(
+    pool: AnyPool, mailbox: Mailbox
+) -> None:
     """Q43: order is kept after a lease that ended otherwise."""
     first, second = message(serial_key="c1"), message(serial_key="c1")
     await put(pool, first, second)
@@ -172,7 +174,7 @@ async def test_who_was_served_much_while_alone_owes_nothing(pool: AnyPool, mailb
     assert mine.id in ids(await claim(mailbox, 3))
 
 
-async def test_low_priority_ages_until_it_is_served(pool: AnyPool, mailbox: Mailbox) -> None:
+async def test_q49_low_priority_ages_until_it_is_served(pool: AnyPool, mailbox: Mailbox) -> None:
     """Q49: a bound, not a hope."""
     low = of("low", priority=0)
     await put(pool, low)

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import httpx
 import pytest
 
 from sereno.mailbox.commands.lists import list_mailboxes, show
@@ -93,6 +94,39 @@ async def test_filters_narrow_the_list(pool: AnyPool, mailbox: Mailbox, printed:
     assert other["subscription"] == {"name": "other-watch", "version": 1}
     assert await listed(printed, older_than="1h") == []
     assert len(await listed(printed, older_than="0s", limit=1)) == 1
+    # Narrowed where the messages are: what is newer and not meant takes no place of the limit.
+    assert [row["state"] for row in await listed(printed, subscription="refund-watch", limit=1)] == ["dead"]
+    assert await listed(printed, state="dead", subscription="other-watch") == []
+    [claimed] = await mailbox.claim("acme", "triage", incarnation="box:7:aa", principal=TRIAGE)
+    await put(pool)
+    for holder in ("agent:triage", "box:7:aa"):
+        [row] = await listed(printed, holder=holder, limit=1)
+        assert (row["token"], row["state"]) == (claimed.lease.token, "leased")
+    assert await listed(printed, holder="agent:other") == []
+    assert len(await listed(printed, state="acked")) == 0
+
+
+NONSENSE: list[tuple[dict[str, str], str]] = [
+    ({"state": "asleep"}, "query.state"),
+    ({"state": "ready", "reason": "exhausted"}, "query.reason"),
+    ({"state": "dead", "holder": "w"}, "query.holder"),
+    ({"reason": "exhausted", "holder": "w"}, "query.holder"),
+    ({"older_than_seconds": "-1"}, "query.older_than_seconds"),
+    ({"older_than_seconds": "nan"}, "query.older_than_seconds"),
+    ({"older_than_seconds": "1e300"}, "query.older_than_seconds"),
+    ({"limit": "0"}, "query.limit"),
+    ({"limit": "1000000"}, "query.limit"),
+    ({"subscription": ""}, "query.subscription"),
+    ({"holder": "a\0b"}, "query.holder"),
+]
+
+
+async def test_a_filter_that_makes_no_sense_is_refused_by_name(url: str) -> None:
+    async with httpx.AsyncClient(base_url=url, headers={"Authorization": "Bearer worker-token"}) as api:
+        for query, field in NONSENSE:
+            answer = await api.get("/v1/mailboxes/triage/messages", params=query)
+            assert answer.status_code == 422, query
+            assert [fault["path"] for fault in answer.json()["faults"]] == [field]
 
 
 async def test_a_message_is_shown_with_every_lease_it_had(
@@ -103,6 +137,8 @@ async def test_a_message_is_shown_with_every_lease_it_had(
     [row] = await listed(printed)
     text = await printed(show, message=row["id"])
     assert "age" in text
+    assert '{"name":"refund-watch","version":1}' in text
+    assert "{'" not in text
     assert str(claimed.lease.token) in text
     assert "17" in text
 
@@ -120,3 +156,17 @@ async def test_q09_every_knob_of_a_lease_is_set_from_outside_and_shown(
     assert (status, err) == (0, "")
     [claimed] = await events(pool, "claimed")
     assert claimed["data"]["lease_seconds"] == 77
+
+
+async def test_q09_a_status_shows_the_terms_of_a_lease(
+    pool: AnyPool, mailbox: Mailbox, printed: Printed
+) -> None:
+    """By the subscription (`delivery`), and by the claim that asked for another length."""
+    await put(pool, lease_seconds=30, max_run_seconds=600, max_age_seconds=7200, max_attempts=7)
+    await mailbox.claim("acme", "triage", lease_seconds=77, incarnation="w")
+    [row] = await listed(printed)
+    assert (row["granted_seconds"], row["max_attempts"]) == (77, 7)
+    assert "1m17s" in await printed(list_mailboxes, agent="triage")
+    whole = json.loads(await printed(show, message=row["id"], json=True))
+    terms = {"granted_seconds": 77, "lease_seconds": 30, "max_run_seconds": 600, "max_age_seconds": 7200}
+    assert {name: whole[name] for name in terms} == terms

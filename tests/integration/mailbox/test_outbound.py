@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from urllib.parse import urlsplit
@@ -123,12 +122,10 @@ async def test_compression_is_not_asked_for_and_not_unpacked(agent: tuple[Canned
 async def test_an_answer_that_never_comes_ends_with_the_time() -> None:
     async with outbound(seconds=0.3) as opened:
         listening = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
-        started = time.monotonic()
         with pytest.raises(UnansweredError, match="no answer in time") as late:
             await opened.fetch("POST", f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/")
         listening.close()
     assert late.value.sent
-    assert time.monotonic() - started < 5
 
 
 async def test_nobody_there_says_that_nothing_was_sent() -> None:

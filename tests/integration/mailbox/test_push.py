@@ -217,7 +217,7 @@ async def test_another_attempt_is_no_duplicate_to_an_agent_that_remembers_delive
         serving(agent.app) as target,
         pushing(url, f"{target}/webhooks/sereno", maximum=2, lease=1) as working,
     ):
-        await asyncio.wait_for(agent.runs.wait(), 20)
+        await asyncio.wait_for(agent.runs.wait(), 60)
         [body] = agent.bodies
         await call_back(f"{url}/v1/leases/ack", body["lease"]["bearer"], body["lease"]["token"], "done")
         await working

@@ -4,7 +4,8 @@ from typing import Any
 
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.dead_letter import Filter
-from sereno.mailbox.lease_items import ReleaseItem, Status
+from sereno.mailbox.lease_items import ReleaseItem, RenewItem, Status
+from sereno.mailbox.rebuild import compare
 from sereno.mailbox.verbs import Mailbox
 from tests.mailbox_messages import message
 from tests.mailbox_moves import ack, claim, claim_one, put
@@ -46,10 +47,15 @@ async def test_redriven_messages_of_a_key_stand_in_line_again(pool: AnyPool, mai
     assert (await claim_one(mailbox)).id == first.id
 
 
-async def test_people_end_what_nobody_holds(pool: AnyPool, mailbox: Mailbox) -> None:
-    await put(pool, message(), message())
-    held = await claim_one(mailbox)
-    assert await mailbox.dead_letter("acme", Filter(), preview=True, **MARTA) == 1
-    assert await mailbox.dead_letter("acme", Filter(), **MARTA) == 1
+async def test_people_end_open_messages_and_holders_are_told(pool: AnyPool, mailbox: Mailbox) -> None:
+    await put(pool, message(), message(), message())
+    told, finishes = await claim(mailbox, 2)
+    assert await mailbox.dead_letter("acme", Filter(), preview=True, **MARTA) == 3
+    assert await mailbox.dead_letter("acme", Filter(), **MARTA) == 3
+    assert await mailbox.dead_letter("acme", Filter(), **MARTA) == 0
     assert await pool.fetchval("select reason from mailbox.dead") == "fixed"
-    assert (await ack(mailbox, held))[0].status is Status.OK
+    assert (await ack(mailbox, finishes))[0].status is Status.OK
+    [answer] = await mailbox.renew([RenewItem(told.lease.token)])
+    assert (answer.status, answer.state) == (Status.CANCELLED, "dead")
+    assert await pool.fetchval("select count(*) from mailbox.dead where reason = 'fixed'") == 2
+    assert await compare(pool) == []

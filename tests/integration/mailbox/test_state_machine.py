@@ -135,7 +135,7 @@ class Model(RuleBasedStateMachine):
         if live is None:
             assert status not in {Status.OK, Status.UNKNOWN}
             return
-        if verb in {"renew", "check"} and self.paused:
+        if verb in {"renew", "check"} and (self.paused or self.stopped):
             assert status is Status.CANCELLED
             if verb == "renew":
                 live.state, live.attempts = "ready", live.attempts - 1
@@ -228,6 +228,8 @@ class Model(RuleBasedStateMachine):
         async def unhold() -> None:
             async with self.pool.acquire() as conn:
                 await standing.unhold(conn, "acme", "refund-watch", "paused")
+                # As the reaper does: whom the pause had told is told by the stop.
+                await stop.settle(conn)
 
         self.run(unhold())
         self.paused = False

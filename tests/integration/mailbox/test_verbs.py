@@ -303,23 +303,3 @@ async def test_arguments_out_of_bounds_are_refused_by_name(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{field}: expected"):
         await claim(mailbox, **arguments)
-
-
-@pytest.mark.req(309)
-async def test_every_event_says_who_for_whom_in_which_run_under_which_lease(
-    pool: AnyPool, mailbox: Mailbox
-) -> None:
-    worker = Principal("agent:triage", "acme")
-    await put(pool, message(context={"on_behalf_of": "user:marta"}))
-    [got] = await claim(mailbox, principal=worker)
-    await mailbox.renew([RenewItem(got.lease.token)], worker)
-    await mailbox.release([ReleaseItem(got.lease.token, "not_started")], worker)
-    [again] = await claim(mailbox, principal=worker)
-    await mailbox.ack([AckItem(got.lease.token)], worker)
-    await mailbox.ack([AckItem(again.lease.token)], worker)
-    rows = await pool.fetch("select * from mailbox.history order by position")
-    assert [row["kind"] for row in rows] == ["claimed", "renewed", "released", "claimed", "refused", "acked"]
-    for row in rows:
-        assert (row["principal"], row["on_behalf_of"]) == ("agent:triage", "user:marta")
-        assert row["run_id"] == got.id
-        assert row["token"] in {got.lease.token, again.lease.token}

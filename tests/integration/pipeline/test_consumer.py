@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
 
 from sereno.envelope.encode import flat
+from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.outside import BODY_SHA256
 from sereno.execution_plane.pipeline import Consumer
@@ -221,6 +223,20 @@ async def test_one_bad_event_is_put_away_and_the_others_are_delivered(plane: Pla
     kept = await plane.rows("select receiptid, payload from execution.quarantine")
     assert [str(row["receiptid"]) for row in kept] == [receiptid(3)]
     assert orjson.loads(kept[0]["payload"]) == batch[3]
+    (notice,) = await plane.rows("select cause, text, count from mailbox.notice")
+    assert (notice["cause"], notice["count"]) == ("quarantine/undecidable", 1)
+    assert notice["text"].startswith(f"the event {to_people('rcp', receiptid(3))} could not be decided")
+
+
+async def test_many_unreadable_events_are_put_away_together_and_told_once(plane: Plane) -> None:
+    batch: list[Any] = [{"number": number} for number in range(50)]
+    await plane.publish_bytes(orjson.dumps([*batch, *batch]))
+    await consume(plane)
+    kept = await plane.rows("select distinct xmin::text as by from execution.quarantine")
+    assert await plane.count("execution.quarantine") == 50
+    assert len(kept) == 1  # one transaction
+    (notice,) = await plane.rows("select cause, count from mailbox.notice")
+    assert (notice["cause"], notice["count"]) == ("quarantine/unreadable", 50)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +294,7 @@ async def test_a_worker_is_hinted_at_once_and_claims_what_was_delivered(plane: P
     await plane.gateway.flush()
     await plane.publish(*(received(number) for number in range(5)))
     await consume(plane)
-    await hints.next_msg(timeout=5)
+    await hints.next_msg(timeout=60)
     assert hints.pending_msgs == 0
     claimed = await Mailbox(plane.pool).claim(TENANT, "support-triage", max=10, incarnation="w1")
     assert {message.envelopes[0]["id"] for message in claimed} == {f"e-{number}" for number in range(5)}

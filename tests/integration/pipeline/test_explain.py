@@ -161,8 +161,8 @@ async def test_the_version_then_in_force_answers_after_an_edit(plane: Plane, ask
     [
         ("rcp_" + "0" * 32, {}, 404, "not_found"),
         ("msg_" + "0" * 32, {}, 404, "not_found"),
-        ("nonsense", {}, 422, "bad_input"),
-        ("run_" + "0" * 32, {}, 422, "bad_input"),
+        ("nonsense", {}, 404, "not_found"),
+        ("run_" + "0" * 32, {}, 404, "not_found"),
         (to_people("rcp", receiptid(1)), {"subscription": "nobody", "why_not": "true"}, 404, "not_found"),
         (to_people("rcp", receiptid(1)), {"tenant": "umbrella"}, 404, "not_found"),
     ],
@@ -212,3 +212,56 @@ async def test_an_event_put_away_is_explained(plane: Plane, asker: Asker) -> Non
     said = await asker.explain(to_people("rcp", receiptid(1)))
     assert said["cause"]["quarantined"]
     assert said["decisions"][0]["outcome"] == "error"
+
+
+async def test_an_event_is_found_by_its_own_id_unless_several_have_it(plane: Plane, asker: Asker) -> None:
+    await plane.in_force(declared())
+    await plane.publish(received(1, event_id="ticket/7 @ noon"), received(2, event_id="other"))
+    await consume(plane)
+    assert (await asker.explain("ticket%2F7 @ noon"))["cause"]["receipt"] == to_people("rcp", receiptid(1))
+
+    await plane.publish(received(3, event_id="other"))
+    await consume(plane)
+    answer = await asker.ask("other")
+    assert (answer.status_code, answer.json()["code"]) == (422, "ambiguous")
+    candidates = [one["id"] for one in answer.json()["candidates"]]
+    assert sorted(candidates) == [to_people("rcp", receiptid(number)) for number in (2, 3)]
+    assert all(one in answer.json()["detail"] for one in candidates)
+    # Who is bound to an agent learns no candidates.
+    asker.principal = Principal("agent:triage", TENANT, agents=frozenset({"triage"}))
+    assert (await asker.ask("other")).status_code == 404
+
+
+async def test_a_signal_is_found_by_its_subscription_and_instant(plane: Plane, asker: Asker) -> None:
+    await plane.in_force(declared("morning-round", source={"time": {"every": "1h"}}))
+    tick = received(1, origin="time/morning-round", type_="sereno.time.due")
+    await plane.pool.execute(
+        "insert into execution.due_instant (tenant_id, schedule, instant, subscription, receiptid, emitted, outcome, "
+        "reason, skipped, skipped_from) values "
+        "($1, $2, '2026-05-04T10:00:00Z', 'morning-round', $2, clock_timestamp(), null, null, 0, null), "
+        "($1, $2, '2026-05-04T09:00:00Z', 'morning-round', null, null, 'skipped', 'paused', 3, '2026-05-04T07:00:00Z')",
+        TENANT,
+        receiptid(1),
+    )
+    await plane.publish(tick)
+    await consume(plane)
+    found = await asker.explain("morning-round@2026-05-04T12:00:00%2B02:00")
+    assert found["cause"]["receipt"] == to_people("rcp", receiptid(1))
+    skipped = await asker.ask("morning-round@2026-05-04T08:00:00Z")
+    assert skipped.status_code == 404
+    assert skipped.json()["detail"] == "morning-round@2026-05-04T08:00:00Z sent no signal: skipped, paused"
+    assert (await asker.ask("morning-round@2026-05-04T06:00:00Z")).json()["code"] == "not_found"
+
+
+async def test_a_run_is_explained_by_its_message(plane: Plane, asker: Asker) -> None:
+    await story(plane)
+    message = (await plane.rows("select id from mailbox.message"))[0]["id"]
+    by_message = await asker.explain(to_people("msg", message))
+    assert await asker.explain(to_people("run", message)) == by_message
+
+
+@pytest.mark.parametrize("identifier", ["rcp_12", "%20", "msg_"])
+async def test_what_can_be_no_identifier_says_what_was_expected(asker: Asker, identifier: str) -> None:
+    answer = await asker.ask(identifier)
+    assert (answer.status_code, answer.json()["code"]) == (422, "bad_input")
+    assert "expected" in answer.json()["detail"]

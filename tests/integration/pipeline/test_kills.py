@@ -3,12 +3,13 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import TypeVar
 
 import pytest
 
+from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.pipeline import Consumer
 from sereno.mailbox.engine import faults
 from tests.engines import Engines
@@ -35,17 +36,18 @@ def consumer(plane: Plane) -> Consumer:
     return Consumer(plane.pool, plane.pipeline, plane.catalog, ack_wait_seconds=ACK_WAIT_SECONDS)
 
 
-async def consume_for_ever(plane: Plane) -> None:
+async def consume_for_ever(plane: Plane, events: Sequence[Envelope]) -> None:
+    await plane.publish(*events)
     await plane.catalog.refresh(plane.pool)
     await consumer(plane).run(asyncio.Event())
 
 
-def consume_until_killed(engines: Engines, point: str) -> int:
-    """Run a pipeline in a process that dies at `point`; the signal that ended it."""
+def consume_until_killed(engines: Engines, point: str, events: Sequence[Envelope]) -> int:
+    """Publish, and run a pipeline, in a process that dies at `point`; the signal that ended it."""
     child = os.fork()
     if child == 0:
         faults._WANTED, faults._AT = point, 1
-        on_plane(engines, consume_for_ever)
+        on_plane(engines, lambda plane: consume_for_ever(plane, events))
         os._exit(1)
     _, status = os.waitpid(child, 0)
     return os.WTERMSIG(status)
@@ -61,13 +63,9 @@ def test_killed_pipeline_neither_loses_nor_doubles(engines: Engines, point: str)
 
     on_plane(engines, declare)
     for kill in range(KILLS):
-
-        async def publish(plane: Plane, kill: int = kill) -> None:
-            numbers = range(kill * EVENTS, (kill + 1) * EVENTS)
-            await plane.publish(*(received(n, after=timedelta(minutes=n)) for n in numbers))
-
-        on_plane(engines, publish)
-        assert consume_until_killed(engines, point) == signal.SIGKILL
+        numbers = range(kill * EVENTS, (kill + 1) * EVENTS)
+        events = [received(n, after=timedelta(minutes=n)) for n in numbers]
+        assert consume_until_killed(engines, point, events) == signal.SIGKILL
 
     async def finish(plane: Plane) -> list[tuple[str, str, str]]:
         await plane.catalog.refresh(plane.pool)

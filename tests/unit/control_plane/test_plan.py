@@ -180,3 +180,31 @@ def test_a_time_that_is_over_is_refused_unless_it_has_stood_there_before() -> No
     fired = Known({WATCH: item(WATCH, document.canonical())}, frozenset({TRIAGE, WATCH}))
     assert not isinstance(planned(past, fired), Faults)
     assert isinstance(planned(at(T0 - timedelta(days=1)), fired), Faults)
+
+
+def timed(time: str, name: str = "refund-watch") -> str:
+    return subscription(name).replace("{webhook: {endpoint: zendesk}}", f"{{time: {time}}}")
+
+
+def test_schedules_that_never_fire_or_too_often_are_all_refused_at_once() -> None:
+    past = '{rrule: "FREQ=DAILY;COUNT=2", dtstart: "2020-01-01T09:00", zone: UTC}'
+    seconds = '{cron: "*/10 * * * * *", zone: UTC}'
+    whole_day = '{rrule: "FREQ=HOURLY", dtstart: "2020-01-01", zone: UTC}'
+    good = '{rrule: "FREQ=DAILY", dtstart: "2020-01-01T09:00", zone: Europe/Madrid}'
+    texts = [timed(time, f"s{number}") for number, time in enumerate((past, seconds, good, whole_day))]
+    faults = planned(several(AGENT, *texts))
+    assert isinstance(faults, Faults)
+    assert [(fault.path, fault.message.partition(":")[0]) for fault in faults] == [
+        ("documents[1].spec.source.time", "never fires"),
+        ("documents[2].spec.source.time", "fires more than once a minute"),
+        ("documents[4].spec.source.time", "FREQ=HOURLY with a whole day"),
+    ]
+
+
+def test_b4_a_one_shot_that_would_land_a_year_late_is_refused() -> None:
+    """Declared for eight minutes ago, a yearly rule of one occurrence has no time to come: an error, no success."""
+    ago = f"{T0 - timedelta(minutes=8):%Y-%m-%dT%H:%M}"
+    faults = planned(several(AGENT, timed(f'{{rrule: "FREQ=YEARLY;COUNT=1", dtstart: "{ago}", zone: UTC}}')))
+    assert isinstance(faults, Faults)
+    (fault,) = faults
+    assert fault.message.startswith("never fires: expected a time later than")

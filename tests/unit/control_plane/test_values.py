@@ -4,8 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.control_plane.announcing import announcements
@@ -15,8 +14,6 @@ from sereno.control_plane.catalog.plan import Intent, Step, step
 from sereno.control_plane.catalog.selector import Selector
 from sereno.control_plane.catalog.subscription import Declare
 from sereno.control_plane.publishing.build import VALIDITY, build
-from sereno.control_plane.publishing.signing_key import key_id
-from sereno.control_plane.publishing.size import LARGEST_BYTES, estimate, too_large
 from sereno.control_plane.reports.fold import Key, Tally, fold
 from sereno.control_plane.reports.inbox import Position
 from sereno.control_plane.store.heads import Head
@@ -111,26 +108,6 @@ def test_a_position_names_plane_and_number(header: str) -> None:
     assert Position.parse("execution:12") == Position("execution", 12)
     with pytest.raises(ValueError):
         Position.parse(header)
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    st.lists(st.from_regex(r"[a-z0-9]{1,63}", fullmatch=True), unique=True, max_size=60),
-    st.integers(1, 2**40),
-)
-def test_the_estimate_is_never_below_the_size(names: list[str], version: int) -> None:
-    key = Ed25519PrivateKey.generate()
-    items = [item(name, version=version) for name in names]
-    built = build(Head("a" * 63, 1, version), items, issued_at=T0, key_id=key_id(key.public_key()))
-    size = len(snapshot.dumps(snapshot.sign(built.manifest, key, key_id(key.public_key()))))
-    assert size <= estimate(len(names), sum(len("Subscription") + len(name) for name in names))
-
-
-def test_a_manifest_that_could_not_travel_is_refused_before() -> None:
-    assert too_large("acme", 100, 2000) is None
-    refusal = too_large("acme", 10_000, 200_000)
-    assert refusal is not None
-    assert (refusal.code, f"{LARGEST_BYTES:,}" in refusal.message) == ("too_large", True)
 
 
 def test_a_manifest_names_every_object_by_the_hash_of_its_bytes() -> None:

@@ -1,10 +1,12 @@
 """Flags beat the environment, which beats the file; secrets stay masked."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from sereno.mailbox.engine.known_settings import UnknownSettingError
 from sereno.mailbox.engine.settings import Settings
 
 
@@ -22,3 +24,35 @@ def test_the_dsn_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERENO_POSTGRES", "postgresql://u:hunter2@h/d")
     assert "hunter2" not in repr(Settings())
     assert Settings().dsn().endswith("u:hunter2@h/d")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("controll_port", "there is no setting 'controll_port'; did you mean 'control_port'?"),
+        ("frobnicate", "there is no setting 'frobnicate'; there are: admin_token_sha256_file, control_host"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+def test_a_name_in_a_file_that_is_no_setting_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, sentence: str, suffix: str
+) -> None:
+    file = tmp_path / f"config.{suffix}"
+    file.write_text(json.dumps({name: 1}) if suffix == "json" else f"{name} = 1")
+    monkeypatch.setenv("SERENO_CONFIG", str(file))
+    with pytest.raises(UnknownSettingError, match=re.escape(f"{file}: {sentence}")):
+        Settings()
+
+
+def test_a_slip_in_a_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERENO_CONTROL_PROT", "1")
+    with pytest.raises(
+        UnknownSettingError, match="no setting SERENO_CONTROL_PROT; did you mean SERENO_CONTROL_PORT"
+    ):
+        Settings()
+
+
+def test_variables_that_only_share_our_prefix_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CONTROL_SERVICE_HOST", "HOOK_SECRET", "NATS_TOKEN", "TEST_POSTGRES", "WORK_LEASE"):
+        monkeypatch.setenv(f"SERENO_{name}", "x")
+    assert Settings().control_port == 7700

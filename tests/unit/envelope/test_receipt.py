@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from sereno.envelope.encode import flat
-from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Sensitivity
+from sereno.envelope.envelope import PLATFORM_ATTRIBUTES, TRACE_ATTRIBUTES, Envelope, Sensitivity
 from sereno.envelope.event import Event
 from sereno.envelope.receipt import Receipt, receive
 from tests.unit.envelope.generated import FREE_NAMES, OUR_NAMES, events, receipts
@@ -25,7 +25,6 @@ RECEIPT = Receipt(
 TRACE = f"00-{'1' * 32}-{'2' * 16}-01"
 
 
-@settings(max_examples=150, deadline=None)
 @given(events(OUR_NAMES | FREE_NAMES), receipts())
 @pytest.mark.req(37)
 def test_a_sender_sets_nothing_of_ours(event: Event, receipt: Receipt) -> None:
@@ -40,7 +39,6 @@ def test_a_sender_sets_nothing_of_ours(event: Event, receipt: Receipt) -> None:
     assert not envelope.extensions.keys() & (PLATFORM_ATTRIBUTES | TRACE_ATTRIBUTES)
 
 
-@settings(max_examples=100, deadline=None)
 @given(events(OUR_NAMES | FREE_NAMES), receipts())
 def test_nothing_that_a_sender_wrote_is_lost(event: Event, receipt: Receipt) -> None:
     envelope = receive(event, receipt)
@@ -91,3 +89,11 @@ def test_a_sender_may_raise_sensitivity_and_never_lower_it(
     envelope = receive(sent, replace(RECEIPT, sensitivity=declared))
     assert envelope.sensitivity == kept
     assert envelope.outside == {"sensitivity": claimed}
+
+
+def test_receipt_leaves_no_field_of_an_envelope_unset() -> None:
+    envelope = receive(EVENT, RECEIPT)
+    assert {name for name in Envelope.__dataclass_fields__ if hasattr(envelope, name)} == set(
+        Envelope.__dataclass_fields__
+    )
+    assert replace(envelope) == envelope

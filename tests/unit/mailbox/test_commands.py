@@ -34,6 +34,8 @@ NOBODY = {"url": "http://127.0.0.1:9", "token": "t"}
         ),
         (list_mailboxes, {"state": "dead"}, "--state: expected an AGENT"),
         (list_mailboxes, {"older_than": "1h"}, "--older-than: expected an AGENT"),
+        (list_mailboxes, {"agent": "a", "state": "ready", "holder": "x"}, "--holder: expected with it no"),
+        (list_mailboxes, {"agent": "a", "died_of": "exhausted", "holder": "x"}, "--holder: expected"),
         (
             list_mailboxes,
             {"agent": "a", "state": "ready", "died_of": "x"},

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.mailbox.lease import (
@@ -224,7 +224,6 @@ def command(kind: str, now: datetime, token: int, next_token: int) -> c.Command:
     return commands[kind]
 
 
-@settings(max_examples=300, deadline=None)
 @given(moves())
 def test_whatever_is_asked_the_invariants_hold(asked: list[tuple[float, str, int]]) -> None:
     work, now, last = Work(TERMS, START), START, 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from sereno import schemas
@@ -113,7 +113,6 @@ def test_the_schema_refuses_what_apply_refuses() -> None:
     assert not validator("endpoint.schema").is_valid(lonely_prefix)
 
 
-@settings(max_examples=100, deadline=None)
 @given(envelopes())
 def test_every_envelope_fits_its_schema(envelope: Envelope) -> None:
     errors = validator("envelope.schema").iter_errors(json.loads(json.dumps(flat(envelope))))

@@ -143,6 +143,47 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
         ({"source": {"time": {"at": "2027-01-01T09:00:00"}}}, "spec.source.time.at", "expected a zone"),
         ({"source": {"time": {"at": "2027-01-01"}}}, "spec.source.time.at", "expected a zone"),
         ({"source": {"time": {"at": "tomorrow"}}}, "spec.source.time.at", "expected an instant"),
+        (
+            {"source": {"time": {"rrule": "FREQ=DALY", "dtstart": "2026-12-01T09:00", "zone": "UTC"}}},
+            "spec.source.time.rrule",
+            "FREQ=DALY: expected one of",
+        ),
+        (
+            {"source": {"time": {"rrule": "FREQ=DAILY", "dtstart": "2026-13-01T09:00", "zone": "UTC"}}},
+            "spec.source.time.dtstart",
+            "month must be in 1..12",
+        ),
+        (
+            {"source": {"time": {"rrule": "FREQ=DAILY", "dtstart": "2026-12-01T09:00"}}},
+            "spec.source.time.zone",
+            "required beside rrule",
+        ),
+        ({"source": {"time": {"cron": "0 9 * * *"}}}, "spec.source.time.zone", "required beside cron"),
+        (
+            {"source": {"time": {"cron": "0 9 * * *", "zone": "localtime"}}},
+            "spec.source.time.zone",
+            "expected an IANA time zone",
+        ),
+        (
+            {"source": {"time": {"cron": "61 9 * * *", "zone": "UTC"}}},
+            "spec.source.time.cron",
+            "Bad minute",
+        ),
+        (
+            {"source": {"time": {"cron": "0 9 * * *", "zone": "UTC", "gap": "skip"}}},
+            "spec.source.time.gap",
+            "not allowed beside cron",
+        ),
+        (
+            {"source": {"time": {"cron": "0 9 * * *", "zone": "UTC", "exdates": ["tomorrow"]}}},
+            "spec.source.time.exdates[0]",
+            "expected a time such as",
+        ),
+        (
+            {"source": {"time": {"ics": "BEGIN:VCALENDAR\nEND:VCALENDAR"}}},
+            "spec.source.time.ics",
+            "expected one series, not 0",
+        ),
         ({"source": {"time": {"every": "10s"}}}, "spec.source.time.every", "expected at least 1m"),
         ({"source": {"time": {"every": 600}}}, "spec.source.time.every", "expected a duration with its unit"),
         ({"source": {"time": {"every": "-1h"}}}, "spec.source.time.every", "longer than zero"),
@@ -210,9 +251,27 @@ def test_a_wrong_subscription_is_refused_where_it_is_wrong(
         ),
         (
             "Endpoint",
-            {"scheme": "stripe", "secrets": ["env:A"]},
-            "spec.scheme",
-            "not yet supported: scheme: stripe",
+            {"scheme": "stripe", "secrets": ["env:A"], "header": "X-S"},
+            "spec.header",
+            "not allowed beside scheme: stripe",
+        ),
+        (
+            "Endpoint",
+            {"scheme": "stripe", "secrets": ["env:A"], "mapping": {"type": "body."}},
+            "spec.mapping.type",
+            "CEL",
+        ),
+        (
+            "Endpoint",
+            {"scheme": "stripe", "secrets": ["env:A"], "allow_ips": ["localhost"]},
+            "spec.allow_ips[0]",
+            "expected an address or a network",
+        ),
+        (
+            "Endpoint",
+            {"scheme": "stripe", "secrets": ["env:A"], "content_types": ["Text/Plain"]},
+            "spec.content_types[0]",
+            "expected a media type",
         ),
         ("Endpoint", {"scheme": "md5", "secrets": ["env:A"]}, "spec.scheme", "expected 'github', 'hmac'"),
         ("Endpoint", {"scheme": "hmac", "secrets": ["env:A"]}, "spec.header", "required beside scheme: hmac"),
@@ -296,3 +355,19 @@ def test_any_spec_is_read_or_refused_with_paths_and_lines(spec: dict[str, Any]) 
 @given(st.text() | st.binary())
 def test_any_text_is_read_or_refused(text: str | bytes) -> None:
     assert len(parse(text)) > 0
+
+
+@pytest.mark.req(50)
+@pytest.mark.parametrize(
+    "time",
+    [
+        {"at": "2026-12-01T09:00:00"},
+        {"rrule": "FREQ=YEARLY;COUNT=1", "dtstart": "2026-12-01T09:00:00"},
+        {"cron": "0 9 1 12 *"},
+    ],
+    ids=lambda time: next(iter(time)),
+)
+def test_b4_a_time_without_a_zone_is_refused(time: dict[str, str]) -> None:
+    ((path, message),) = refused(declared(source={"time": time})).items()
+    assert path.startswith("spec.source.time.")
+    assert "zone" in path + message

@@ -234,3 +234,16 @@ def test_any_expression_compiles_or_is_refused(source: str) -> None:
         return
     with suppress(FilterFault):
         assert expression.holds(event_of(EVENT)) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "source", ["'5'", "5", "'a' + 'b'", "null", "size('abc')", "[1, 2]", "1 / 0 == 1", "{'a': true}"]
+)
+def test_an_expression_that_is_no_condition_for_any_event_is_refused(source: str) -> None:
+    with pytest.raises(ValueError, match="for every event"):
+        compile_filters([Filter.model_validate({"cel": source})])
+
+
+@pytest.mark.parametrize("source", ["true", "1 < 2", "[1, 2].exists(n, n == 2)", "data == {}", "'5' == id"])
+def test_a_condition_may_be_constant(source: str) -> None:
+    compile_filters([Filter.model_validate({"cel": source})])

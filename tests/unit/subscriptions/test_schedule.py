@@ -133,6 +133,38 @@ def test_what_a_subscription_may_not_have(rule: dict[str, str], code: str | None
     assert (refused.code if refused else None) == code
 
 
+@pytest.mark.req(49)
+def test_a_cron_line_and_a_calendar_have_times_added_and_left_out() -> None:
+    begin = datetime(2026, 12, 1, tzinfo=UTC)
+    changes = {
+        "exdates": ["2026-12-02", "2026-12-03T09:00:00", "TZID=America/New_York:20261204T030000"],
+        "rdates": ["2026-12-03T21:00:00", "2026-12-05T09:00:00", "20261206T100000Z"],
+    }
+    expected = [
+        "2026-12-01 08:00",
+        "2026-12-03 20:00",
+        "2026-12-05 08:00",
+        "2026-12-06 08:00",
+        "2026-12-06 10:00",
+    ]
+    for rule in ({"cron": "0 9 * * *", "zone": "Europe/Madrid"}, {"ics": CALENDAR, "zone": "Europe/Madrid"}):
+        changed = source(**rule, **changes)
+        found = [f"{instant:%Y-%m-%d %H:%M}" for instant in islice(instants(changed, begin, LAST), 5)]
+        assert found == expected
+        at = datetime(2026, 12, 3, 20, tzinfo=UTC)
+        assert first_after(changed, at - SECOND) == at
+        assert last_before(changed, at) == datetime(2026, 12, 1, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "rule", [{"cron": "0 9 * * *", "zone": "UTC"}, {"ics": CALENDAR}], ids=lambda rule: next(iter(rule))
+)
+def test_a_day_cannot_be_added_to_times(rule: dict[str, str]) -> None:
+    refused = objection(source(**rule, rdates=["2026-12-02"]), NOON)
+    assert refused is not None
+    assert "expected a time of day" in str(refused)
+
+
 moments = st.timedeltas(timedelta(days=3650), timedelta(days=45_000)).map(lambda since: EPOCH + since)
 lengths = st.timedeltas(timedelta(seconds=60), timedelta(days=90))
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import rfc8785
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,3 +163,27 @@ def test_public_keys_travel_as_base64() -> None:
     for wrong in ("", "not base64!", text[:-8], "é"):
         with pytest.raises(ValueError, match="expected a public key"):
             load_public_key(wrong)
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=12), st.tuples(st.integers(0, 2**53 - 1), st.integers(0, 2**256 - 1)), max_size=20
+    )
+)
+def test_the_root_and_the_signed_bytes_are_those_of_rfc_8785(lines: dict[str, tuple[int, int]]) -> None:
+    entries = {
+        name: Entry(version=number, sha256=f"{digest:064x}") for name, (number, digest) in lines.items()
+    }
+    expected = [[name, line.version, line.sha256] for name, line in sorted(entries.items())]
+    assert root(entries) == sha256(rfc8785.dumps(expected))  # type: ignore[arg-type]
+    manifest = Manifest(
+        tenant="acme",
+        epoch=1,
+        version=1,
+        issued_at=NOW,
+        valid_until=NOW,
+        root=root(entries),
+        entries=entries,
+        key_id="k",
+    )
+    assert sign(manifest, Ed25519PrivateKey.generate(), "k").payload == canonical(manifest)

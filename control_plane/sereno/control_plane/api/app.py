@@ -1,12 +1,13 @@
 """The application of the control plane's API."""
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import changing, reading
+from sereno.control_plane.api import changing, endpoints, reading
 from sereno.control_plane.api.authentication import authenticate
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
@@ -35,16 +36,22 @@ _PROBLEMS = problem_details.answers(
 )
 
 
-def create_app(engine: AsyncEngine, *, execution_url: str, ready: Readiness) -> FastAPI:
-    """The API over an engine that may connect later; `execution_url` is where senders reach endpoints."""
+def create_app(
+    engine: AsyncEngine, *, execution_url: str, ready: Readiness, sealing_key: X25519PublicKey | None = None
+) -> FastAPI:
+    """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
+
+    Without `sealing_key`, the execution plane's, secrets can only be references.
+    """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
+    app.state.sealing_key = sealing_key
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
     problems.install(app)
     _install_database_problems(app)
     problems.install_probes(app, ready)
-    for router in (changing.router, reading.router):
+    for router in (changing.router, endpoints.router, reading.router):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])

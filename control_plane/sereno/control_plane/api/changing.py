@@ -69,9 +69,10 @@ def _revive(body: models.ApplyRequest) -> bool:
     return body.revive
 
 
-async def _move(
+async def move(
     request: Request, address: Address, verb: Verb, principal: Authenticated, reason: str
 ) -> models.MoveAnswer:
+    """Take one step in the life of an object. Raises `Problem`."""
     if not reason.strip():
         raise Problem(422, "bad_input", f"{verb} needs a reason")
     done = await operate(
@@ -97,7 +98,7 @@ async def pause(
     tenant: Tenant = DEFAULT_TENANT,
 ) -> models.MoveAnswer:
     """What arrives meanwhile is recorded and not kept."""
-    return await _move(request, Address(tenant, "Subscription", name), "pause", principal, body.reason)
+    return await move(request, Address(tenant, "Subscription", name), "pause", principal, body.reason)
 
 
 @router.post(
@@ -111,7 +112,7 @@ async def resume(
     tenant: Tenant = DEFAULT_TENANT,
 ) -> models.MoveAnswer:
     """It is active from the manifest version in the answer."""
-    return await _move(request, Address(tenant, "Subscription", name), "resume", principal, body.reason)
+    return await move(request, Address(tenant, "Subscription", name), "resume", principal, body.reason)
 
 
 @router.post("/subscriptions/{name}/delete", tags=["subscriptions"], summary="End a subscription")
@@ -123,4 +124,4 @@ async def delete(
     tenant: Tenant = DEFAULT_TENANT,
 ) -> models.MoveAnswer:
     """Its history stays, and its name yields only to a revival."""
-    return await _move(request, Address(tenant, "Subscription", name), "delete", principal, body.reason)
+    return await move(request, Address(tenant, "Subscription", name), "delete", principal, body.reason)

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sereno.control_plane.catalog.item import Kind
 from sereno.control_plane.catalog.plan import Change
@@ -95,6 +95,42 @@ class EndpointEntry(CatalogEntry):
     url: str | None
 
 
+Secret = Annotated[SecretStr, Field(min_length=1, max_length=2048)]
+
+
+class EndpointRequest(_Shape):
+    """An endpoint to add: `spec` as in a document, but its `secrets` may be left out.
+
+    `secret` is sealed at once for the execution plane; without it and without `spec.secrets` one is made.
+    """
+
+    name: str
+    spec: dict[str, Any]
+    labels: dict[str, str] = Field(default_factory=dict)
+    secret: Secret | None = Field(None, description="kept only sealed, and never shown again")
+
+
+class RotateRequest(_Shape):
+    """A new secret beside the old one; later, `finish` ends the old one."""
+
+    reference: str | None = Field(None, description="env:NAME or file:PATH")
+    secret: Secret | None = Field(None, description="kept only sealed, and never shown again")
+    finish: bool = Field(False, description="end the older secret instead of adding a new one")
+
+
+class EndpointAnswer(_Shape):
+    """The endpoint after the step. A secret that was made stands here once, and nowhere else."""
+
+    name: str
+    tenant: str
+    version: int
+    state: State
+    url: str | None
+    secrets: list[str] = Field(description="references, and fingerprints of sealed secrets")
+    generated_secret: str | None
+    manifest: int
+
+
 class Activity(_Shape):
     """What the execution plane reported of a subscription."""
 
@@ -132,14 +168,35 @@ class History(_Shape):
     events: list[HistoryEvent]
 
 
+class ComingTime(_Shape):
+    """One time at which a subscription fires: the instant, the clock of its zone then, the policy that shaped it."""
+
+    instant: datetime
+    local: datetime
+    policy: str | None
+
+
+class SubscriptionPreview(_Shape):
+    """When a subscription fires next, as it stands; `note` says why not, or why no more."""
+
+    name: str
+    tenant: str
+    version: int
+    state: State
+    zone: str | None
+    misfire: str
+    times: list[ComingTime]
+    note: str | None
+
+
 class MoveRequest(_Shape):
-    """Why a subscription is paused, resumed or deleted."""
+    """Why it is paused, resumed or deleted."""
 
     reason: Reason
 
 
 class MoveAnswer(_Shape):
-    """The subscription after the step."""
+    """The object after the step."""
 
     name: str
     tenant: str

@@ -1,23 +1,29 @@
 """Routes that read the catalog."""
 
+import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
+from pydantic import AwareDatetime
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sereno.control_plane.api import models
 from sereno.control_plane.api.authentication import Authenticated
 from sereno.control_plane.api.changing import Tenant
 from sereno.control_plane.api.refusing import unknown
-from sereno.control_plane.api.rendering import Renderer, history
+from sereno.control_plane.api.rendering import Renderer, history, preview
 from sereno.control_plane.catalog.item import Address, Item, Kind
 from sereno.control_plane.reports.inbox import activities
 from sereno.control_plane.store import endpoint_tokens, projection
 from sereno.control_plane.store.event_store import StreamId, read_streams
+from sereno.subscriptions.models import SubscriptionSpec
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
+from sereno.subscriptions.upcoming import upcoming
 
 LARGEST_PAGE = 10_000
+LARGEST_PREVIEW = 1_000
 router = APIRouter(prefix="/v1")
 After = Annotated[str | None, Query(description="The last name of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="How many at most.")]
@@ -124,6 +130,23 @@ async def _subscriptions(
 ) -> list[models.SubscriptionEntry]:
     known = await activities(connection, tenant, [item.address.name for item in items])
     return [renderer.subscription(item, known) for item in items]
+
+
+@router.get("/subscriptions/{name}/preview", tags=["subscriptions"], summary="When a subscription fires next")
+async def preview_subscription(
+    name: str,
+    request: Request,
+    _: Authenticated,
+    tenant: Tenant = DEFAULT_TENANT,
+    count: Annotated[int, Query(ge=1, le=LARGEST_PREVIEW, description="How many times.")] = 10,
+    after: Annotated[AwareDatetime | None, Query(description="From when on; now, if not given.")] = None,
+) -> models.SubscriptionPreview:
+    """As it stands, with the clock of its zone and the policy that shaped each time; nothing is advanced."""
+    async with request.app.state.engine.connect() as connection:
+        item = await _one(connection, Address(tenant, "Subscription", name))
+    spec = SubscriptionSpec.model_validate(item.spec)
+    found = await asyncio.to_thread(upcoming, spec, item.state, after or datetime.now(UTC), count)
+    return preview(item, found)
 
 
 @router.get(

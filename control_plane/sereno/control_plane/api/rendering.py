@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from sereno.control_plane import endpoint_secrets
 from sereno.control_plane.api import models
 from sereno.control_plane.applying import Applied
 from sereno.control_plane.catalog.difference import differences
@@ -9,6 +10,7 @@ from sereno.control_plane.catalog.event import RecordedEvent
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.plan import Step
 from sereno.control_plane.reports.inbox import Activity
+from sereno.subscriptions.upcoming import Upcoming
 
 
 class Renderer:
@@ -45,13 +47,32 @@ class Renderer:
 
     def endpoint(self, item: Item, tokens: Mapping[Address, str]) -> models.EndpointEntry:
         """An endpoint with its URL."""
-        return models.EndpointEntry(**_fields(item), url=self.url(tokens.get(item.address)))
+        fields = _fields(item)
+        spec = {**item.spec, "secrets": endpoint_secrets.shown(item.spec["secrets"])}
+        return models.EndpointEntry(**{**fields, "spec": spec}, url=self.url(tokens.get(item.address)))
 
     def subscription(self, item: Item, activities: Mapping[str, Activity]) -> models.SubscriptionEntry:
         """A subscription with its activity."""
         known = activities.get(item.address.name, Activity(None, {}))
         activity = models.Activity(last_delivered_at=known.last_delivered_at, outcomes=dict(known.counts))
         return models.SubscriptionEntry(**_fields(item), activity=activity)
+
+
+def preview(item: Item, found: Upcoming) -> models.SubscriptionPreview:
+    """When a subscription fires next."""
+    times = [
+        models.ComingTime(instant=each.instant, local=each.local, policy=each.policy) for each in found.times
+    ]
+    return models.SubscriptionPreview(
+        name=item.address.name,
+        tenant=item.address.tenant,
+        version=item.version,
+        state=item.state,
+        zone=found.zone,
+        misfire=str(item.spec.get("misfire", "latest")),
+        times=times,
+        note=found.note,
+    )
 
 
 def drift(applied: Applied) -> models.DiffAnswer:

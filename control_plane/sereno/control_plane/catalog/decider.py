@@ -10,6 +10,7 @@ from sereno.control_plane.catalog.refusal import Refusal
 Command = (
     declared.Declare
     | declared.Withdraw
+    | declared.Switch
     | subscription.Declare
     | subscription.Move
     | token.Issue
@@ -19,7 +20,7 @@ Command = (
 
 def decide(item: Item | None, command: Command) -> tuple[NewEvent, ...] | Refusal:
     """The events that a command on one object leads to, or why it may not."""
-    if isinstance(command, declared.Declare | declared.Withdraw):
+    if isinstance(command, declared.Declare | declared.Withdraw | declared.Switch):
         return declared.decide(item, command)
     if isinstance(command, token.Issue | token.Revoke):
         return token.decide(item, command)

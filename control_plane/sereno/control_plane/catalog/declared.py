@@ -5,7 +5,7 @@ Their life: absent -> active -> deleted -> (only when asked to revive) active.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from sereno.control_plane.catalog.event import NewEvent, RecordedEvent
@@ -34,6 +34,14 @@ class Withdraw:
     address: Address
 
 
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Pause an endpoint, so that what comes is recorded and wakes nobody; or let it go on."""
+
+    address: Address
+    verb: Literal["pause", "resume"]
+
+
 class Precondition(Protocol):
     """What every declaring command carries."""
 
@@ -57,9 +65,11 @@ def objection(item: Item | None, command: Precondition) -> Refusal | None:
     return None
 
 
-def decide(item: Item | None, command: Declare | Withdraw) -> tuple[NewEvent, ...] | Refusal:
+def decide(item: Item | None, command: Declare | Withdraw | Switch) -> tuple[NewEvent, ...] | Refusal:
     """The events a command leads to; none when everything is already so."""
     prefix = command.address.kind.lower()
+    if isinstance(command, Switch):
+        return _switched(item, command)
     if isinstance(command, Withdraw):
         if item is None:
             return Refusal("not_found", f"{command.address} does not exist")
@@ -78,6 +88,13 @@ def decide(item: Item | None, command: Declare | Withdraw) -> tuple[NewEvent, ..
     return (NewEvent(f"{prefix}.edited", written),)
 
 
+def _switched(item: Item | None, command: Switch) -> tuple[NewEvent, ...] | Refusal:
+    if item is None or not item.live:
+        return Refusal("not_found", f"{command.address} does not exist")
+    wanted = State.PAUSED if command.verb == "pause" else State.ACTIVE
+    return () if item.state is wanted else (NewEvent(f"endpoint.{command.verb}d", {}),)
+
+
 def evolve(item: Item | None, where: Address, event: RecordedEvent) -> Item:
     """The object after the event."""
     data = event.data
@@ -87,6 +104,10 @@ def evolve(item: Item | None, where: Address, event: RecordedEvent) -> Item:
     match event.type.partition(".")[2]:
         case "deleted":
             return replace(moved, state=State.DELETED, token_sha256=None)
+        case "paused":
+            return replace(moved, state=State.PAUSED)
+        case "resumed":
+            return replace(moved, state=State.ACTIVE)
         case "revived":
             token = data["token_sha256"]
             return replace(rewritten(moved, data), state=State.ACTIVE, token_sha256=token)

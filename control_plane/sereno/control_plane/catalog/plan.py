@@ -84,7 +84,7 @@ def plan(
 
 
 def _over(documents: Sequence[Document], known: Known, now: datetime) -> Iterator[Fault]:
-    """A fault for each new time that never comes; one that has fired since it was declared may stay."""
+    """A fault for each new schedule that fires no more, or too often; one that was declared before may stay."""
     for document in documents:
         spec = document.spec
         if not isinstance(spec, SubscriptionSpec) or spec.source.time is None:
@@ -92,10 +92,9 @@ def _over(documents: Sequence[Document], known: Known, now: datetime) -> Iterato
         before = known.items.get(address_of(document))
         if before and before.live and before.spec.get("source") == document.canonical()["source"]:
             continue
-        if schedule.first_after(spec.source.time, now) is None:
-            yield document.fault(
-                "spec.source.time", f"never fires: expected a time later than {now:%Y-%m-%dT%H:%M:%SZ}"
-            )
+        refused = schedule.objection(spec.source.time, now)
+        if refused is not None:
+            yield document.fault("spec.source.time", str(refused))
 
 
 def _in_use(doomed: Sequence[Item], known: Known, wanted: set[Address]) -> Iterator[Refusal]:

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Code = Literal[
-    "version_conflict", "deleted", "not_found", "in_use", "not_allowed", "reason_required", "too_large"
-]
+Code = Literal["version_conflict", "deleted", "not_found", "in_use", "not_allowed", "reason_required"]
 
 
 @dataclass(frozen=True, slots=True)

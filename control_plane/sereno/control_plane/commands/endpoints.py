@@ -1,19 +1,170 @@
-"""`sereno webhook endpoint list|show`."""
+"""`sereno webhook endpoint add|list|show|rotate|pause|resume`."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
-from sereno.control_plane.commands import listing
-from sereno.control_plane.commands.flags import ControlUrl, Data, Json, Name, Tenant, Token, control, planes
+from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands.flags import (
+    ControlUrl,
+    Data,
+    ExecutionUrl,
+    Json,
+    Name,
+    Tenant,
+    Token,
+    Why,
+    control,
+    planes,
+)
+from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/endpoints"
+Reference = Annotated[
+    list[str] | None,
+    typer.Option("--secret", help="env:NAME or file:PATH on the execution plane; may be given twice."),
+]
+Seal = Annotated[
+    Path | None,
+    typer.Option("--seal", help="File with the secret itself, - for standard input; kept only sealed."),
+]
 
 
 def add_to(group: typer.Typer) -> None:
     """Add the commands to their group."""
+    group.command("add")(add_endpoint)
     group.command("list")(list_endpoints)
     group.command("show")(show_endpoint)
+    group.command("rotate")(rotate_endpoint)
+    group.command("pause")(pause_endpoint)
+    group.command("resume")(resume_endpoint)
+
+
+def add_endpoint(
+    name: Name,
+    *,
+    scheme: Annotated[str, typer.Option(help="How senders sign, such as github or standard.")],
+    secret: Reference = None,
+    seal: Seal = None,
+    header: Annotated[str | None, typer.Option(help="hmac: the header that holds the signature.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="hmac: what stands before it.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="hmac: hex or base64.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="hmac: sha1, sha256, sha384 or sha512.")] = None,
+    max_body: Annotated[str | None, typer.Option(help="Largest body, such as 64KiB.")] = None,
+    rate: Annotated[str | None, typer.Option(help="Most requests, such as 600/min.")] = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Add an endpoint and print its URL; without a secret one is made and shown this once."""
+    options = {
+        "scheme": scheme,
+        "secrets": secret,
+        "header": header,
+        "prefix": prefix,
+        "encoding": encoding,
+        "algorithm": algorithm,
+        "max_body": max_body,
+        "rate": rate,
+    }
+    spec = {key: value for key, value in options.items() if value}
+    found = planes(control_url, execution_url, token, data)
+    body = {"name": name, "spec": spec, "secret": _secret(seal)}
+    _answered(found, control(found).post(PATH, body, tenant=tenant), json=json)
+
+
+def rotate_endpoint(
+    name: Name,
+    *,
+    secret: Annotated[str | None, typer.Option(help="env:NAME or file:PATH of the new secret.")] = None,
+    seal: Seal = None,
+    finish: Annotated[bool, typer.Option("--finish", help="End the older of two secrets.")] = False,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Put a new secret beside the one in use; later --finish ends the old one."""
+    found = planes(control_url, execution_url, token, data)
+    body = {"reference": secret, "secret": _secret(seal), "finish": finish}
+    path = f"{PATH}/{quote(name, safe='')}/rotate"
+    _answered(found, control(found).post(path, body, tenant=tenant), json=json)
+
+
+def pause_endpoint(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let an endpoint wake nobody for a while; what arrives is recorded and not kept."""
+    _moved(planes(control_url, execution_url, token, data), "pause", name, tenant, reason, json=json)
+
+
+def resume_endpoint(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let a paused endpoint go on."""
+    _moved(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+
+
+def _secret(path: Path | None) -> str | None:
+    """The secret in a file, without the line break at its end."""
+    if path is None:
+        return None
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise CommandError(f"{path}: cannot be read as UTF-8 text: {fault}") from None
+    return text.rstrip("\r\n")
+
+
+def _answered(found: Discovery, answer: Mapping[str, Any], *, json: bool) -> None:
+    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
+    if json:
+        print_json({**answer, "in_force": behind is None, "hint": behind})
+        return
+    typer.echo(f"{answer['name']} (version {answer['version']}): {answer['url']}")
+    typer.echo(f"secrets: {', '.join(answer['secrets'])}")
+    if answer["generated_secret"] is not None:
+        typer.echo(f"the new secret, shown this once: {answer['generated_secret']}")
+    typer.echo(behind or "in force on the execution plane")
+
+
+def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+    path = f"{PATH}/{quote(name, safe='')}/{verb}"
+    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
+    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
+    if json:
+        print_json({**answer, "in_force": behind is None, "hint": behind})
+        return
+    typer.echo(f"{answer['name']} is {answer['state']} (version {answer['version']})")
+    typer.echo(behind or "in force on the execution plane")
 
 
 def list_endpoints(

@@ -8,6 +8,7 @@ from typing import Any
 
 from sereno.mailbox.cli.client import ProblemError
 from sereno.mailbox.cli.exits import CommandError
+from sereno.subscriptions.inlining import inline_calendars
 
 DEFAULT_FILE = Path("sereno.yaml")
 # More than that no plane takes in one request.
@@ -50,7 +51,8 @@ class Files:
 def read(path: Path | None) -> Files:
     """What `-f` names. Raises `CommandError` when it cannot be read."""
     if path == Path("-"):
-        return _join([("<stdin>", _decoded("<stdin>", sys.stdin.buffer.read(LARGEST_BYTES + 1)))])
+        text = _decoded("<stdin>", sys.stdin.buffer.read(LARGEST_BYTES + 1))
+        return _join([("<stdin>", _with_calendars(text, Path()))])
     path = path or DEFAULT_FILE
     try:
         found = _found(path)
@@ -58,7 +60,7 @@ def read(path: Path | None) -> Files:
         raise CommandError(f"{path} cannot be read: {fault.strerror}") from fault
     if not found:
         raise CommandError(f"{path}: expected files that end in .yaml or .yml; found none")
-    return _join([(str(file), _text(file)) for file in found])
+    return _join([(str(file), _with_calendars(_text(file), file.parent)) for file in found])
 
 
 def _found(path: Path) -> list[Path]:
@@ -72,6 +74,12 @@ def _text(file: Path) -> str:
     except OSError as fault:
         raise CommandError(f"{file} cannot be read: {fault.strerror}") from fault
     return _decoded(str(file), content)
+
+
+def _with_calendars(text: str, folder: Path) -> str:
+    """The declarations with the calendars that they name, relative to their own folder."""
+    # A calendar is one series, and YAML escapes a line end at its length.
+    return inline_calendars(text, lambda name: _text(folder / name).replace("\r\n", "\n"))
 
 
 def _decoded(name: str, content: bytes) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 
-from sereno.mailbox.cli.client import Client
+from sereno.mailbox.cli.client import Client, segment
 
 
 def every(client: Client, path: str, tenant: str) -> Iterator[Mapping[str, Any]]:
@@ -23,7 +22,7 @@ def every(client: Client, path: str, tenant: str) -> Iterator[Mapping[str, Any]]
 
 def one(client: Client, path: str, name: str, tenant: str, *more: str) -> Any:
     """One object of a collection, or what lies below it."""
-    return client.get("/".join((path, quote(name, safe=""), *more)), tenant=tenant)
+    return client.get("/".join((path, segment(name, "NAME"), *more)), tenant=tenant)
 
 
 def local(time: str | None) -> str | None:

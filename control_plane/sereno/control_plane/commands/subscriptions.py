@@ -1,8 +1,7 @@
-"""`sereno sub list|show|history|pause|resume|delete`."""
+"""`sereno sub list|show|preview|history|pause|resume|delete`."""
 
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +18,7 @@ from sereno.control_plane.commands.flags import (
     control,
     planes,
 )
+from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
@@ -30,6 +30,7 @@ def add_to(group: typer.Typer) -> None:
     """Add the commands to their group."""
     group.command("list")(list_subscriptions)
     group.command("show")(show_subscription)
+    group.command("preview")(preview)
     group.command("history")(show_history)
     group.command("pause")(pause)
     group.command("resume")(resume)
@@ -81,6 +82,31 @@ def show_subscription(
         print_json(subscription)
     else:
         typer.echo(listing.as_yaml(subscription))
+
+
+def preview(
+    name: Name,
+    *,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="How many times.")] = 10,
+    after: Annotated[str | None, typer.Option(help="From when on; now, if not given.")] = None,
+    tenant: Tenant = DEFAULT_TENANT,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Show when a subscription fires next, in its zone and in UTC, and why not when it does not."""
+    client = control(planes(control_url, None, token, data))
+    path = f"{PATH}/{segment(name, 'NAME')}/preview"
+    found = client.get(path, tenant=tenant, count=str(count), after=after)
+    if json:
+        print_json(found)
+        return
+    rows = [(each["local"], each["instant"], each["policy"]) for each in found["times"]]
+    if rows:
+        print_table((f"on the clock of {found['zone']}", "as an instant", "shaped by"), rows)
+    if found["note"]:
+        typer.echo(found["note"])
 
 
 def show_history(
@@ -151,7 +177,7 @@ def delete(
 
 
 def _move(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
-    path = f"{PATH}/{quote(name, safe='')}/{verb}"
+    path = f"{PATH}/{segment(name, 'NAME')}/{verb}"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
     if json:

@@ -8,6 +8,8 @@ from nats.js.errors import KeyNotFoundError
 from nats.js.kv import KeyValue
 
 from sereno.mailbox.engine.bus import MANIFESTS, PUBLISH_TIMEOUT_SECONDS, token
+from sereno.subscriptions import manifest_parts
+from sereno.subscriptions.snapshot import Refusal
 
 _AT_ONCE = 64
 
@@ -32,15 +34,24 @@ class Bucket:
         return await self._jetstream.key_value(MANIFESTS)
 
     async def manifest(self, tenant: str) -> bytes | None:
-        """What lies there as the tenant's manifest, if anything."""
+        """What lies under the key of the tenant's manifest, if anything."""
+        return await self._value(manifest_key(tenant))
+
+    async def whole(self, tenant: str, value: bytes) -> bytes | Refusal:
+        """The signed manifest of which `value` lies under the key, put together when it is in parts."""
+        found = {name: await self._value(blob_key(tenant, name)) for name in manifest_parts.listed(value)}
+        parts = {name: part for name, part in found.items() if part is not None}
+        return manifest_parts.join(value, parts)
+
+    async def _value(self, key: str) -> bytes | None:
         try:
-            return (await (await self._open()).get(manifest_key(tenant))).value
+            return (await (await self._open()).get(key)).value
         except KeyNotFoundError:
             return None
 
-    async def put_manifest(self, tenant: str, signed: bytes) -> None:
-        """Replace the tenant's manifest."""
-        await (await self._open()).put(manifest_key(tenant), signed)
+    async def put_manifest(self, tenant: str, value: bytes) -> None:
+        """Replace what lies under the key of the tenant's manifest."""
+        await (await self._open()).put(manifest_key(tenant), value)
 
     async def put_blobs(self, tenant: str, blobs: Mapping[str, bytes]) -> None:
         """Write the blobs, a limited number at once."""

@@ -19,14 +19,13 @@ from sereno.control_plane.minting import utc_now
 from sereno.control_plane.publishing.bucket import Bucket
 from sereno.control_plane.publishing.build import Built, build
 from sereno.control_plane.publishing.signing_key import SigningKey
-from sereno.control_plane.publishing.size import LARGEST_BYTES
 from sereno.control_plane.store import heads, projection
 from sereno.control_plane.store.heads import Head
 from sereno.control_plane.waiting import pause
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
-from sereno.subscriptions import snapshot
+from sereno.subscriptions import manifest_parts, snapshot
 from sereno.subscriptions.snapshot import Manifest
 
 ROUND_SECONDS = 0.2
@@ -41,6 +40,7 @@ class _Published:
     head: Head
     renew_at: float
     inspect_at: float
+    value: bytes
     blobs: set[str] = field(default_factory=set)
     stale: set[str] = field(default_factory=set)
 
@@ -82,15 +82,19 @@ class Publisher:
         if now < known.inspect_at:
             return False
         known.inspect_at = now + INSPECT_SECONDS
-        if await self._intact(head):
+        if await self._intact(head, known.value):
             return False
         # Without it the bucket's blobs are not to be trusted either: all is looked at anew.
         del self._published[head.tenant]
         return True
 
-    async def _intact(self, head: Head) -> bool:
+    async def _intact(self, head: Head, value: bytes) -> bool:
+        """Whether the bucket holds what this publisher put there, or what another put there that is as new."""
         written = await self._bucket.manifest(head.tenant)
-        signed = snapshot.loads(written) if written else None
+        if written == value:
+            return True
+        whole = await self._bucket.whole(head.tenant, written) if written else None
+        signed = snapshot.loads(whole) if isinstance(whole, bytes) else None
         if not isinstance(signed, snapshot.SignedManifest):
             return False
         manifest = snapshot.verify(signed, {self._key.id: self._key.private.public_key()})
@@ -101,19 +105,22 @@ class Publisher:
 
     async def _publish(self, head: Head) -> None:
         built = await self._read(head.tenant)
+        written = manifest_parts.split(self._sign(built.manifest))
+        wanted = {**built.blobs, **written.parts}
         known = self._published.get(head.tenant)
         now = asyncio.get_running_loop().time()
         renewing = known is None or now >= known.renew_at
         present = await self._bucket.blobs(head.tenant) if known is None or renewing else known.blobs
-        missing = built.blobs.keys() - present
-        await self._bucket.put_blobs(head.tenant, {sha256: built.blobs[sha256] for sha256 in missing})
+        missing = wanted.keys() - present
+        await self._bucket.put_blobs(head.tenant, {sha256: wanted[sha256] for sha256 in missing})
         faults.point("publisher.before_manifest")
-        await self._bucket.put_manifest(head.tenant, self._sign(built.manifest))
-        unnamed = present - built.blobs.keys()
+        await self._bucket.put_manifest(head.tenant, written.value)
+        unnamed = present - wanted.keys()
         published = _Published(
             Head(head.tenant, built.manifest.epoch, built.manifest.version),
             now + RENEW_SECONDS if known is None or renewing else known.renew_at,
             now + INSPECT_SECONDS,
+            written.value,
             set(present | missing),
             known.stale if known else set(),
         )
@@ -129,13 +136,7 @@ class Publisher:
         published.stale = unnamed - gone
 
     def _sign(self, manifest: Manifest) -> bytes:
-        signed = snapshot.dumps(snapshot.sign(manifest, self._key.private, self._key.id))
-        if len(signed) > LARGEST_BYTES:
-            # Apply refuses such a catalog; should one exist, the old manifest stays in force until it expires.
-            raise OSError(
-                f"the manifest of {manifest.tenant} has {len(signed)} bytes, more than {LARGEST_BYTES}"
-            )
-        return signed
+        return snapshot.dumps(snapshot.sign(manifest, self._key.private, self._key.id))
 
     async def _read(self, tenant: str) -> Built:
         """The catalog of a tenant at one instant, tokens for every tenant included."""

@@ -124,15 +124,6 @@ async def credentials(connection: AsyncConnection) -> list[Item]:
     return await _items(connection, OBJECT.c.kind == "Token", _LIVE)
 
 
-async def counted(connection: AsyncConnection, tenant: str) -> tuple[int, int]:
-    """How many objects of a tenant exist, and how many characters their kinds and names have together."""
-    statement = select(
-        func.count(), func.coalesce(func.sum(func.length(OBJECT.c.kind) + func.length(OBJECT.c.name)), 0)
-    ).where(OBJECT.c.tenant_id == tenant, _LIVE)
-    count, characters = (await connection.execute(statement)).one()
-    return count, characters
-
-
 async def page(connection: AsyncConnection, tenant: str, kind: Kind, *, after: str, limit: int) -> list[Item]:
     """The objects of a kind that exist, by name, from after a name on."""
     statement = (

@@ -21,6 +21,8 @@ CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
         "agent.revived": 1,
         "endpoint.declared": 1,
         "endpoint.edited": 1,
+        "endpoint.paused": 1,
+        "endpoint.resumed": 1,
         "endpoint.deleted": 1,
         "endpoint.revived": 1,
         "token.issued": 1,

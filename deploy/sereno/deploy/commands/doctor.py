@@ -23,11 +23,14 @@ def register(app: typer.Typer) -> None:
     def doctor(data: Data = None, json: Json = False) -> None:
         """Show the settings in force and where they come from, and check what runs; exit 1 when something is wrong, 4 when nothing runs."""
         # The database libraries take a second to load, which other commands need not wait for.
+        from sereno.deploy import configuration  # noqa: PLC0415
         from sereno.deploy.doctor import examine  # noqa: PLC0415
 
         chosen = options(data=data)
-        settings = list(effective(chosen, {"data": data}))
-        discovery = DataFolder(chosen.data.absolute().resolve()).read_discovery()
+        folder = DataFolder(chosen.data.absolute().resolve())
+        discovery = folder.read_discovery()
+        processes = configuration.read_all(folder) if discovery else {}
+        settings = list(effective(chosen, {"data": data}, processes=processes))
         findings = (
             asyncio.run(examine(discovery, _seed(discovery)))
             if discovery
@@ -54,7 +57,8 @@ def _nothing_runs(folder: str) -> Sequence[Finding]:
 
 def _print(settings: Sequence[Setting], findings: Sequence[Finding]) -> None:
     print_table(
-        ("setting", "value", "from"), [(setting.name, setting.value, setting.origin) for setting in settings]
+        ("setting", "value", "from", "running with"),
+        [(setting.name, setting.value, setting.origin, setting.running) for setting in settings],
     )
     typer.echo("")
     rows = [("ok" if one.fine else "WRONG", one.check, one.found, one.advice) for one in findings]

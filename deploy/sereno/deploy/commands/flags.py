@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from sereno.deploy.faults import StartError
 from sereno.deploy.options import Options
 from sereno.mailbox.cli.exits import Exit
+from sereno.mailbox.engine.known_settings import UnknownSettingError
 
 Data = Annotated[
     Path | None,
@@ -30,6 +31,8 @@ def options(**flags: Any) -> Options:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
         raise StartError(f"setting {name} (SERENO_{name.upper()}): {fault['msg']}", Exit.BAD_INPUT) from error
+    except UnknownSettingError as fault:
+        raise StartError(str(fault), Exit.BAD_INPUT) from fault
     except (OSError, ValueError) as fault:
         raise unreadable_configuration(fault) from fault
 

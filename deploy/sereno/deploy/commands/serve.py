@@ -1,12 +1,13 @@
 """`sereno serve`: one process of one plane, alone."""
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -14,16 +15,23 @@ import typer
 import uvloop
 from pydantic import ValidationError
 
-from sereno.deploy.child import GO
 from sereno.deploy.commands.flags import unreadable_configuration
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
 from sereno.mailbox.engine import telemetry
 from sereno.mailbox.engine.bus import BusUnreachableError
+from sereno.mailbox.engine.known_settings import UnknownSettingError
 from sereno.mailbox.engine.postgres import DatabaseUnreachableError
 from sereno.mailbox.engine.settings import Settings
 
 _UNREACHABLE = (DatabaseUnreachableError, BusUnreachableError)
+
+AWAY_SECONDS = 10.0
+_PAUSE_SECONDS = 0.5
+GO = b"go"
+"""What a held process waits for on its standard input."""
+
+_STANDARD_INPUT = 0
 
 Run = Callable[[Settings, asyncio.Event], Awaitable[None]]
 
@@ -35,6 +43,14 @@ class Process(StrEnum):
     GATEWAY = "gateway"
     LISTENERS = "listeners"
     PIPELINE = "pipeline"
+
+
+_ENTRIES = {
+    Process.CONTROL: "sereno.control_plane.process",
+    Process.GATEWAY: "sereno.execution_plane.gateway_process",
+    Process.LISTENERS: "sereno.execution_plane.listeners_process",
+    Process.PIPELINE: "sereno.execution_plane.pipeline_process",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -50,48 +66,23 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Run one process of a plane in the foreground; SIGTERM ends it."""
         run = _load(process)
-        if held and sys.stdin.buffer.read() != GO:
+        if held and os.read(_STANDARD_INPUT, len(GO)) != GO:
             return
         settings = _settings(config)
         telemetry.setup(process.value, json_logs=settings.json_logs)
-        try:
-            uvloop.run(_until_told(run, settings))
-        except _UNREACHABLE as fault:
-            raise StartError(str(fault), Exit.UNREACHABLE) from fault
-        except BaseExceptionGroup as group:
-            away = group.subgroup(_UNREACHABLE)
-            if away is None:
-                raise
-            raise StartError(_first(away), Exit.UNREACHABLE) from group
+        uvloop.run(_until_told(run, settings))
 
 
 def _load(process: Process) -> Run:
-    """The coroutine of a process; what an import makes stays, so collecting meanwhile would be in vain."""
+    """The coroutine of a process, only its own code being loaded."""
+    # What an import makes stays, so collecting meanwhile would be in vain.
     gc.disable()
     try:
-        return _entry(process)
+        run: Run = import_module(_ENTRIES[process]).run
     finally:
         gc.freeze()
         gc.enable()
-
-
-def _entry(process: Process) -> Run:
-    """The coroutine of a process; only its own plane is imported."""
-    if process is Process.CONTROL:
-        from sereno.control_plane.process import run  # noqa: PLC0415
-
-        return run
-    from sereno.execution_plane.processes import (  # noqa: PLC0415
-        run_gateway,
-        run_listeners,
-        run_pipeline,
-    )
-
-    return {
-        Process.GATEWAY: run_gateway,
-        Process.LISTENERS: run_listeners,
-        Process.PIPELINE: run_pipeline,
-    }[process]
+    return run
 
 
 def _settings(config: Path | None) -> Settings:
@@ -103,6 +94,8 @@ def _settings(config: Path | None) -> Settings:
         fault = error.errors()[0]
         name = ".".join(str(part) for part in fault["loc"])
         raise StartError(f"setting {name}: {fault['msg']}", Exit.BAD_INPUT) from error
+    except UnknownSettingError as fault:
+        raise StartError(str(fault), Exit.BAD_INPUT) from fault
     except (OSError, ValueError) as fault:
         raise unreadable_configuration(fault) from fault
 
@@ -112,10 +105,31 @@ async def _until_told(run: Run, settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await run(settings, stop)
+    await patiently(run, settings, stop)
 
 
-def _first(fault: BaseException) -> str:
-    while isinstance(fault, BaseExceptionGroup):
-        fault = fault.exceptions[0]
-    return str(fault)
+async def patiently(run: Run, settings: Settings, stop: asyncio.Event) -> None:
+    """Run the process; while an engine is away at its start, try again for ten seconds. Raises `StartError`."""
+    loop = asyncio.get_running_loop()
+    give_up = loop.time() + AWAY_SECONDS
+    while not stop.is_set():
+        try:
+            return await run(settings, stop)
+        except (*_UNREACHABLE, BaseExceptionGroup) as fault:
+            away = _unreachable(fault)
+            if away is None:
+                raise
+            if loop.time() >= give_up:
+                raise StartError(f"{away}; gave up after {AWAY_SECONDS:g} s", Exit.UNREACHABLE) from fault
+            telemetry.logger("serve").warning("engine_away", error=str(away))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), _PAUSE_SECONDS)
+    return None
+
+
+def _unreachable(fault: BaseException) -> BaseException | None:
+    """What says which engine is away, if that is all that `fault` says."""
+    if not isinstance(fault, BaseExceptionGroup):
+        return fault
+    others = fault.split(_UNREACHABLE)[1]
+    return _unreachable(fault.exceptions[0]) if others is None else None

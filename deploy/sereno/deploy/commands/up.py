@@ -2,17 +2,19 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
+from sereno.deploy import private_file
 from sereno.deploy.commands.flags import Data, Json, options
 from sereno.deploy.data_folder import DataFolder
 from sereno.deploy.faults import StartError
+from sereno.deploy.forked_process import ForkedProcess, fork
 from sereno.deploy.options import Options
 from sereno.deploy.stop_request import StopRequest
 from sereno.deploy.tail import last_lines
@@ -95,33 +97,28 @@ def _announce(discovery: dict[str, Any], *, json: bool) -> None:
 
 
 def _detach(chosen: Options, *, json: bool) -> None:
+    # Loaded here, so that the process that stays has it already.
+    from sereno.deploy import up as _  # noqa: F401, PLC0415
+
     folder = DataFolder(chosen.data.absolute().resolve())
     folder.make()
     folder.refuse_if_held()
-    with folder.log("up").open("wb") as stream:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sereno.deploy.main", "up"],
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            start_new_session=True,
-            # A DSN with its password goes by the environment: arguments are shown by ps.
-            env={**os.environ, **_as_environment(chosen)},
-        )
+    folder.log("up").unlink(missing_ok=True)
+    with private_file.append_to(folder.log("up")) as output, Path(os.devnull).open("rb") as nothing:
+        process = fork(lambda: _stay_alone(chosen), reading=nothing.fileno(), output=output)
     _announce(_await_discovery(process, folder), json=json)
 
 
-def _as_environment(chosen: Options) -> dict[str, str]:
-    return {
-        "SERENO_DATA": str(chosen.data),
-        "SERENO_POSTGRES": chosen.dsn(),
-        "SERENO_NATS": chosen.nats,
-        "SERENO_CONTROL_PORT": str(chosen.control_port),
-        "SERENO_EXECUTION_PORT": str(chosen.execution_port),
-    }
+def _stay_alone(chosen: Options) -> int:
+    try:
+        _stay(chosen, json=False)
+    except StartError as fault:
+        _say(fault.message)
+        return fault.exit_code
+    return Exit.DONE
 
 
-def _await_discovery(process: subprocess.Popen[bytes], folder: DataFolder) -> dict[str, Any]:
+def _await_discovery(process: ForkedProcess, folder: DataFolder) -> dict[str, Any]:
     give_up = time.monotonic() + _DETACHED_SECONDS
     while time.monotonic() < give_up:
         code = process.poll()

@@ -15,6 +15,8 @@ from sereno.control_plane.api.app import create_app as create_control_app
 from sereno.execution_plane.api import Parts
 from sereno.execution_plane.api import create_app as create_execution_app
 from sereno.execution_plane.catalog.catalog import Catalog
+from sereno.execution_plane.deliveries.log import DeliveryLog
+from sereno.execution_plane.deliveries.redelivery import Redelivery
 from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
@@ -48,15 +50,22 @@ def _execution_app() -> FastAPI:
     catalog = Catalog()
     admission = Admission(Secrets(), os.urandom)
     commit = GroupCommit(IngressPublisher(Client()))
+    pool = asyncpg.create_pool(f"postgresql:{_NOWHERE}")
+    log = DeliveryLog(pool)
     return create_execution_app(
         Parts(
-            mailbox=Mailbox(asyncpg.create_pool(f"postgresql:{_NOWHERE}")),
+            mailbox=Mailbox(pool),
             catalog=catalog,
-            webhooks=WebhookGateway(catalog, admission, commit, lambda: datetime.now(UTC)),
+            webhooks=WebhookGateway(catalog, admission, commit, _now, record=log.record),
             bearers=LeaseBearers(bytes(32)),
             ready=_ready,
+            redelivery=Redelivery(pool, commit, log, os.urandom, _now),
         )
     )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 async def _ready() -> Mapping[str, str | None]:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
 
-from sereno.execution_plane.api import manifest_route, webhook_route
+from sereno.execution_plane.api import manifest_route, preview_route, webhook_route
 from sereno.execution_plane.api.body_limit import BodyLimit
 from sereno.execution_plane.catalog.catalog import Catalog
+from sereno.execution_plane.deliveries import http as deliveries_http
+from sereno.execution_plane.deliveries.redelivery import Redelivery
 from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.large_data import http as data_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
@@ -44,6 +47,7 @@ class Parts:
     webhooks: WebhookGateway
     bearers: LeaseBearers
     ready: Readiness
+    redelivery: Redelivery
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -69,7 +73,11 @@ def create_app(parts: Parts) -> FastAPI:
         knows_agent=_knows_agent_of(parts.catalog),
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
-    for router in (mailbox, explain, manifest_route.router(parts.catalog, callers.member)):
+    deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
+    data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
+    previews = preview_route.router(callers.member)
+    manifests = manifest_route.router(parts.catalog, callers.member)
+    for router in (mailbox, explain, deliveries, data, previews, manifests):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])

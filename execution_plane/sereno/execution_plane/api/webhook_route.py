@@ -23,8 +23,10 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
         {
             400: "Signed, but not valid; `detail` says what is wrong",
             401: "Unknown endpoint, or a missing or wrong signature: the same answer for all",
+            410: "Signed, but the endpoint was deleted; send nothing more",
             413: "Larger than the endpoint allows, or than 10 MB",
-            415: "Signed, but neither JSON nor CloudEvents",
+            415: "Signed, but of a type that the endpoint does not allow",
+            429: "Signed, but more than the endpoint allows; send it again after `Retry-After` seconds",
             503: "Not stored; send it again after `Retry-After` seconds",
         }
     ),

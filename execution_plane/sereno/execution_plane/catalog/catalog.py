@@ -41,10 +41,12 @@ class Catalog:
         return self._tenants.get(name)
 
     def endpoint(self, token_sha256: str) -> Endpoint | None:
-        """The live endpoint whose URL holds the token with this hash."""
-        return next(
-            (t.endpoints[token_sha256] for t in self._tenants.values() if token_sha256 in t.endpoints), None
-        )
+        """The endpoint whose URL holds the token with this hash; one that was deleted says so itself."""
+        for tenant in self._tenants.values():
+            found = tenant.endpoints.get(token_sha256)
+            if found is not None:
+                return found
+        return None
 
     def principal(self, token_sha256: str) -> Principal | None:
         """Who shows the bearer token with this hash."""
@@ -101,7 +103,11 @@ class Catalog:
             return
         manifest = _manifest(row["signed"])
         objects = [CatalogObject.model_validate(item) for item in row["objects"]]
-        self._tenants[tenant] = picture(manifest, objects)
+        retired = [
+            CatalogObject.model_validate_json(kept["canonical"])
+            for kept in await pool.fetch(_SQL["retired_endpoints"], tenant)
+        ]
+        self._tenants[tenant] = picture(manifest, objects, retired)
         self._stamps[tenant] = (row["epoch"], row["version"], row["received_at"])
 
 

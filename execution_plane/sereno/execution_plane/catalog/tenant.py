@@ -1,10 +1,11 @@
 """One tenant's declared objects at one manifest version: an immutable picture, swapped as a whole."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from sereno.execution_plane.catalog import identities
 from sereno.execution_plane.gateway import endpoint
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.mailbox.engine.telemetry import logger
@@ -14,7 +15,7 @@ from sereno.subscriptions.snapshot import CatalogObject, Manifest
 
 EVERYTHING = "*"
 _AGENT_SCOPE = "agent:"
-_LIVE = "active"
+_LIVE, _PAUSED = "active", "paused"
 _log = logger("catalog")
 
 
@@ -45,17 +46,24 @@ class TenantCatalog:
         return at >= self.valid_until
 
 
-def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatalog:
-    """The catalog of a tenant under this manifest, made of its objects."""
+def picture(
+    manifest: Manifest, objects: Iterable[CatalogObject], retired: Iterable[CatalogObject] = ()
+) -> TenantCatalog:
+    """The catalog of a tenant under this manifest, made of its objects; `retired` are endpoints that it no longer names."""
     by_key = {f"{item.kind.lower()}/{item.name}": item for item in objects}
     live = [item for item in by_key.values() if item.state == _LIVE and item.token_sha256 is not None]
+    known = identities.table(by_key.values())
     endpoints = {
-        item.token_sha256: _endpoint(item) for item in live if item.kind == "Endpoint" and item.token_sha256
+        item.token_sha256: _endpoint(item, known.get(f"webhook/{item.name}", {}))
+        for item in by_key.values()
+        if item.kind == "Endpoint" and item.token_sha256 and item.state in (_LIVE, _PAUSED)
     }
+    gone = {item.token_sha256: _endpoint(item, {}) for item in retired if item.token_sha256 is not None}
     principals = {
         item.token_sha256: _principal(item) for item in live if item.kind == "Token" and item.token_sha256
     }
-    usable = {digest: found for digest, found in endpoints.items() if found is not None}
+    usable = {digest: replace(found, retired=True) for digest, found in gone.items() if found is not None}
+    usable |= {digest: found for digest, found in endpoints.items() if found is not None}
     return TenantCatalog(
         manifest.tenant,
         manifest.epoch,
@@ -68,9 +76,12 @@ def picture(manifest: Manifest, objects: Iterable[CatalogObject]) -> TenantCatal
     )
 
 
-def _endpoint(item: CatalogObject) -> Endpoint | None:
+def _endpoint(item: CatalogObject, known: Mapping[str, str]) -> Endpoint | None:
     try:
-        return endpoint.of_spec(item.tenant, item.name, EndpointSpec.model_validate(item.spec))
+        declared = EndpointSpec.model_validate(item.spec)
+        return endpoint.of_spec(
+            item.tenant, item.name, declared, paused=item.state == _PAUSED, identities=known
+        )
     except ValueError as fault:
         # A control plane may be newer than this process; one endpoint of a kind unknown here must not stop the others.
         _log.error("endpoint_not_usable", tenant=item.tenant, endpoint=item.name, error=str(fault))

@@ -32,13 +32,11 @@ async def of_receipt(conn: AnyConnection, tenant: str, receiptid: UUID, *, why_n
     return await _gather(conn, receipt, verdicts, in_force)
 
 
-async def of_message(conn: AnyConnection, tenant: str, message: UUID) -> Evidence | None:
-    """The evidence about a message and the event that caused it."""
+async def of_message(conn: AnyConnection, tenant: str, message: UUID) -> Evidence:
+    """The evidence about a stored message and the event that caused it."""
     verdicts = await _rows(conn, "verdicts_of_message", tenant, message)
     deciding = [verdict for verdict in verdicts if verdict["outcome"] == "delivered"]
     if not deciding:
-        if await tenant_of(conn, [tenant], "msg", message) is None:
-            return None
         raise Incomplete("the message is stored without the verdict that delivered it")
     receipt = await _row(conn, "receipt", tenant, deciding[0]["receiptid"])
     if receipt is None:
@@ -88,10 +86,3 @@ async def _versions(
 async def _in_force(conn: AnyConnection, tenant: str, at: datetime) -> list[CatalogObject]:
     rows = await _rows(conn, "in_force", tenant, at)
     return [CatalogObject.model_validate_json(row["canonical"]) for row in rows]
-
-
-async def tenant_of(conn: AnyConnection, tenants: Sequence[str], prefix: str, identifier: UUID) -> str | None:
-    """Which of these tenants the receipt (`rcp`) or message (`msg`) belongs to."""
-    name = "tenants_of_message" if prefix == "msg" else "tenants_of_receipt"
-    found: str | None = await conn.fetchval(_SQL[name], list(tenants), identifier)
-    return found

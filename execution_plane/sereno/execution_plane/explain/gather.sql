@@ -9,6 +9,32 @@ select tenant_id from execution.receipt where tenant_id = any($1::text[]) and re
 -- name: tenants_of_message
 select tenant_id from mailbox.message where tenant_id = any($1::text[]) and id = $2
 
+-- name: messages_of_run
+-- Most runs carry the id of their message; a redrive begins another.
+select tenant_id, id from mailbox.message where tenant_id = any($1::text[]) and id = $2
+union
+select tenant_id, id from mailbox.work where tenant_id = any($1::text[]) and run_id = $2
+union
+select tenant_id, id from mailbox.dead where tenant_id = any($1::text[]) and run_id = $2
+union
+select tenant_id, message_id from mailbox.event where tenant_id = any($1::text[]) and run_id = $2
+limit 1
+
+-- name: receipts_of_event
+select tenant_id, receiptid, type, recordedtime, envelope ->> 'source' as source
+from execution.receipt
+where tenant_id = any($1::text[]) and envelope ->> 'id' = $2
+order by recordedtime desc, receiptid
+limit $3
+
+-- name: instants_of_subscription
+-- One row may stand for a run of instants that were skipped.
+select tenant_id, receiptid, outcome, reason
+from execution.due_instant
+where tenant_id = any($1::text[]) and subscription = $2 and instant >= $3 and coalesce(skipped_from, instant) <= $3
+order by instant
+limit $4
+
 -- name: verdicts_of_receipt
 select receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers, message_id,
     recorded_clock, database_clock, decided_at

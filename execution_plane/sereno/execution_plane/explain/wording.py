@@ -108,11 +108,35 @@ def _cooldown(numbers: Numbers, subscription: str) -> Wording:
     )
 
 
+def _stopped(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"the stop of {numbers['scope']} held it",
+        "a delivery before the stop was engaged",
+        "lift the stop: what it held is delivered then",
+    )
+
+
+def _misfire(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"its instant passed while the stop of {numbers['scope']} held it, and misfire is {numbers['misfire']}",
+        "misfire: all",
+        f"nothing: the next instant of {subscription} comes by itself",
+    )
+
+
 def _error(numbers: Numbers, subscription: str) -> Wording:
     return Wording(
         f"it could not be decided: {numbers['fault']}",
         "data for which every filter can be evaluated",
         f"mend the filter of {subscription} or the sender's data; the retry of the sender is a first arrival",
+    )
+
+
+def _undecidable(numbers: Numbers, _subscription: str) -> Wording:
+    return Wording(
+        f"it could not be stored with its decision: {numbers['fault']}",
+        "data that the database can keep",
+        "ask the sender to send it in another form; its bytes are kept in quarantine (sereno notices)",
     )
 
 
@@ -193,14 +217,6 @@ def _busy(_numbers: Numbers, subscription: str) -> Wording:
     )
 
 
-def _stopped(numbers: Numbers, _subscription: str) -> Wording:
-    return Wording(
-        f"everything in {numbers['scope']} stood still",
-        "no stop at that moment",
-        "sereno estop off; what is held enters again at the third guard",
-    )
-
-
 def _awaiting(numbers: Numbers, subscription: str) -> Wording:
     return Wording(
         f"the condition of {subscription} has to be judged first (at least {numbers['min_confidence']:g})",
@@ -228,11 +244,12 @@ _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
     "merged": _merged,
     "budget": _budget,
     "busy": _busy,
-    "stopped": _stopped,
     "held": _while_suspended,
     "storm": _storm,
     "awaiting_verdict": _awaiting,
+    "stopped": _stopped,
+    "misfire": _misfire,
     "filter_fault": _error,
     "key_fault": _error,
-    "undecidable": _error,
+    "undecidable": _undecidable,
 }

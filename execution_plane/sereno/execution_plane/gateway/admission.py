@@ -3,24 +3,32 @@
 Order matters: a stranger learns nothing but 401, whatever else is wrong with the request.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sereno.envelope.encode import dumps
 from sereno.envelope.envelope import Envelope
-from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
+from sereno.envelope.identifiers import RANDOM_BYTES, uuid7_text
 from sereno.envelope.receipt import Receipt, receive
 from sereno.envelope.rejection import Rejected
+from sereno.execution_plane import outside
+from sereno.execution_plane.gateway import ping, storable
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.headers import Headers
 from sereno.execution_plane.gateway.occurrence import Occurrence, Unsupported, read
+from sereno.execution_plane.gateway.ping import Answered
+from sereno.execution_plane.gateway.rate_limit import RateLimit
 from sereno.execution_plane.gateway.secrets import Secrets
-from sereno.execution_plane.gateway.signatures.mac import digests
+from sereno.execution_plane.gateway.signatures.github import GitHub
+from sereno.execution_plane.gateway.signatures.judgement import authenticate
+from sereno.execution_plane.gateway.signatures.scheme import Failed, Request, Verified
 
 # One envelope has to fit into one message of the ingress stream, with room for what we write.
 LARGEST_ENVELOPE = 960_000
 _STATUS = {"too_large": 413, "unsupported_media_type": 415}
+_PERSON = "user:"
 _DUMMY_KEY = (b"no endpoint has this key",)
 
 
@@ -32,14 +40,19 @@ class Refused:
     code: str
     detail: str
     field: str | None = None
+    retry_after: int | None = None
+    """Seconds until it may be sent again."""
+    reason: str | None = dataclasses.field(default=None, compare=False)
+    """Why a stranger is one; for the operator alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Envelopes of one request and the same as bytes, in order."""
+    """Envelopes of one request and the same as bytes, in order; `paused` says that they wake nobody."""
 
     envelopes: tuple[Envelope, ...]
     encoded: tuple[bytes, ...]
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +63,16 @@ class Arrival:
     body: bytes
     recorded: datetime
     trace: Mapping[str, str]
+    url: str = ""
+    method: str = "POST"
+    address: str | None = None
 
 
+NOWHERE = Endpoint("", "", GitHub(), (), 0)
+"""In the place of an endpoint that does not exist; nobody is ever let in there."""
 STRANGER = Refused(401, "unauthenticated", "the endpoint or the signature is not known here")
+# CloudEvents HTTP webhooks 1.0.2, 2.2: a retired target; only who can sign for it learns that it ever was one.
+GONE = Refused(410, "gone", "this endpoint was deleted; send nothing more")
 
 
 class Admission:
@@ -61,34 +81,52 @@ class Admission:
     def __init__(self, secrets: Secrets, randomness: Callable[[int], bytes]) -> None:
         self._secrets = secrets
         self._randomness = randomness
+        self._rates = RateLimit()
 
-    def admit(self, endpoint: Endpoint | None, arrival: Arrival) -> Admitted | Refused:
-        """The envelopes of an authentic request, or why it is refused."""
+    def admit(self, endpoint: Endpoint | None, arrival: Arrival) -> Admitted | Answered | Refused:
+        """The envelopes of an authentic request, the answer to its question, or why it is refused.
+
+        An unknown endpoint costs what a known one costs, so that the time of the refusal tells nothing.
+        """
+        request = Request(arrival.headers, arrival.body, arrival.url, arrival.method)
+        verified = self._authenticate(endpoint or NOWHERE, arrival, request)
         if endpoint is None:
-            return refuse_stranger(arrival.body)
-        if not self._is_authentic(endpoint, arrival):
             return STRANGER
-        if len(arrival.body) > endpoint.max_body:
-            return Refused(413, "too_large", f"the body must be at most {endpoint.max_body} bytes", "body")
-        found = read(
-            endpoint.format,
-            endpoint.origin,
-            arrival.headers,
-            arrival.body,
-            fresh_id=self._receiptid(arrival.recorded),
-        )
+        if isinstance(verified, Failed):
+            return replace(STRANGER, reason=verified.reason)
+        refused = self._limits(endpoint, arrival)
+        if refused is not None:
+            return refused
+        answered = ping.answer(endpoint.scheme.name, request)
+        if answered is not None:
+            return answered
+        found = read(endpoint, request, verified, fresh_id=self._receiptid(arrival.recorded))
         if isinstance(found, Unsupported):
             return Refused(415, "unsupported_media_type", found.message, "content-type")
         if isinstance(found, Rejected):
             return Refused(_STATUS.get(found.code, 400), found.code, found.message, found.field)
         return self._admitted(endpoint, arrival, found)
 
-    def _is_authentic(self, endpoint: Endpoint, arrival: Arrival) -> bool:
-        secrets = self._secrets.active(endpoint.secrets)
-        if not secrets:
-            refuse_stranger(arrival.body)
-            return False
-        return endpoint.scheme.verify(arrival.headers, arrival.body, secrets)
+    def _authenticate(self, endpoint: Endpoint, arrival: Arrival, request: Request) -> Verified | Failed:
+        secrets = self._secrets.active(endpoint.secrets, bound_to=f"{endpoint.tenant}/{endpoint.name}")
+        found = authenticate(endpoint.scheme, request, secrets or _DUMMY_KEY, arrival.recorded.timestamp())
+        return found if secrets else Failed("secret_missing")
+
+    def _limits(self, endpoint: Endpoint, arrival: Arrival) -> Refused | None:
+        if not endpoint.admits(arrival.address):
+            return replace(STRANGER, reason="address_not_allowed")
+        if endpoint.retired:
+            return GONE
+        if len(arrival.body) > endpoint.max_body:
+            return Refused(413, "too_large", f"the body must be at most {endpoint.max_body} bytes", "body")
+        if endpoint.rate is None:
+            return None
+        wait = self._rates.take(endpoint.tenant, endpoint.name, endpoint.rate, arrival.recorded)
+        if wait is None:
+            return None
+        return Refused(
+            429, "rate_limited", f"at most {endpoint.rate}; try again in {wait} s", retry_after=wait
+        )
 
     def _admitted(
         self, endpoint: Endpoint, arrival: Arrival, found: tuple[Occurrence, ...]
@@ -97,31 +135,39 @@ class Admission:
         encoded = tuple(dumps(envelope) for envelope in envelopes)
         if any(len(item) > LARGEST_ENVELOPE for item in encoded):
             return Refused(413, "too_large", f"an event must be at most {LARGEST_ENVELOPE} bytes", "body")
-        return Admitted(envelopes, encoded)
+        for envelope, item in zip(envelopes, encoded, strict=True):
+            unstorable = storable.refusal(envelope.id, item)
+            if unstorable is not None:
+                return Refused(400, unstorable.code, unstorable.message, unstorable.field)
+        return Admitted(envelopes, encoded, endpoint.paused)
 
     def _envelope(self, endpoint: Endpoint, arrival: Arrival, occurrence: Occurrence) -> Envelope:
+        principal = _principal(endpoint, occurrence)
         receipt = Receipt(
             receiptid=self._receiptid(arrival.recorded),
             tenantid=endpoint.tenant,
             origin=endpoint.origin,
             recordedtime=arrival.recorded,
             dedupkey=occurrence.dedupkey,
-            # No identity resolves an actor of a webhook yet, and who is not resolved is not trusted (contract, 1).
-            trust="untrusted",
+            # Who is not resolved is not trusted, and nothing is done on anybody's behalf (contract, 1).
+            trust="untrusted" if principal is None else "authenticated",
             actor=occurrence.actor,
+            actorid=principal,
+            onbehalfof=principal if principal is not None and principal.startswith(_PERSON) else None,
             sensitivity=endpoint.sensitivity,
             traceparent=arrival.trace.get("traceparent"),
             tracestate=arrival.trace.get("tracestate"),
         )
-        envelope = receive(occurrence.event, receipt)
-        return replace(envelope, outside={**envelope.outside, **occurrence.notes})
+        notes = {**occurrence.notes, outside.ENDPOINT_PAUSED: True} if endpoint.paused else occurrence.notes
+        return receive(occurrence.event, receipt, notes)
 
     def _receiptid(self, recorded: datetime) -> str:
         millis = int(recorded.timestamp() * 1000)
-        return str(uuid7(millis, self._randomness(RANDOM_BYTES)))
+        return uuid7_text(millis, self._randomness(RANDOM_BYTES))
 
 
-def refuse_stranger(body: bytes) -> Refused:
-    """The one answer to strangers, after as much work as a known endpoint would have cost."""
-    digests(body, _DUMMY_KEY)
-    return STRANGER
+def _principal(endpoint: Endpoint, occurrence: Occurrence) -> str | None:
+    """The principal behind the actor, when the actor is proven and known at this origin."""
+    if occurrence.actor is None or not occurrence.verified:
+        return None
+    return endpoint.identities.get(occurrence.actor)

@@ -94,6 +94,26 @@ def actor(body: Body) -> str | None:
     return _text(_member(body, "sender"), "login")
 
 
+# Long descriptions of who and where, repeated in every body.
+_KEPT: Mapping[str, frozenset[str]] = {
+    "repository": frozenset({"id", "name", "full_name", "private", "html_url", "url", "default_branch"}),
+    "organization": frozenset({"id", "login", "url"}),
+    "enterprise": frozenset({"id", "slug"}),
+    "installation": frozenset({"id"}),
+    "sender": frozenset({"id", "login", "type"}),
+}
+
+
+def kept(body: Body) -> Body:
+    """The body with what it repeats about its surroundings cut down to names."""
+    return {
+        name: {key: value[key] for key in value if key in _KEPT[name]}
+        if name in _KEPT and isinstance(value, Mapping)
+        else value
+        for name, value in body.items()
+    }
+
+
 def _type(event: str | None, body: Body) -> str:
     if event is None:
         return WEBHOOK_RECEIVED

@@ -5,6 +5,7 @@ of them with `NotStoredError`; what was stored all the same is absorbed by the d
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,9 @@ MAX_EVENTS = 500
 MAX_BYTES = 512 * 1024
 MAX_WAIT_SECONDS = 0.003
 MAX_PENDING_EVENTS = 20_000
+# The server writes one message after the other. While two of a tenant are on their way, more of them would only wait
+# there; gathered here they become one, so that a slow disk makes larger messages instead of more.
+MAX_WRITING = 2
 # Senders give up after 3 to 10 seconds; the answer must come before.
 PUBLISH_TIMEOUT_SECONDS = 2.5
 
@@ -34,10 +38,12 @@ class NotStoredError(Exception):
 @dataclass(slots=True, eq=False)
 class _Batch:
     tenant: str
-    stored: asyncio.Future[None]
     timer: asyncio.TimerHandle | None = None
     items: list[bytes] = field(default_factory=list)
     size: int = 0
+    due: bool = False
+    waiters: list[asyncio.Future[None]] = field(default_factory=list)
+    """One a request, so that a sender that hangs up cancels its own and no other."""
 
     def has_room(self, item: bytes) -> bool:
         return not self.items or (len(self.items) < MAX_EVENTS and self.size + len(item) < MAX_BYTES)
@@ -49,6 +55,15 @@ class _Batch:
     def payload(self) -> bytes:
         return b"[" + b",".join(self.items) + b"]"
 
+    def settle(self, fault: NotStoredError | None) -> None:
+        for waiter in self.waiters:
+            if waiter.done():
+                continue
+            if fault is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(fault)
+
 
 class GroupCommit:
     """Gathers encoded envelopes per tenant and publishes them as CloudEvents batches."""
@@ -58,6 +73,7 @@ class GroupCommit:
         self._max_wait = max_wait_seconds
         self._open: dict[str, _Batch] = {}
         self._writing: set[asyncio.Task[None]] = set()
+        self._writing_of: Counter[str] = Counter()
         self._pending = 0
         self._closed = False
 
@@ -67,9 +83,10 @@ class GroupCommit:
             raise NotStoredError("the gateway is stopping")
         if self._pending + len(items) > MAX_PENDING_EVENTS:
             raise NotStoredError("too many events wait to be written")
-        waiting = dict.fromkeys(self._append(tenant, item).stored for item in items)
-        # One sender that hangs up must not cancel the write of the others.
-        await asyncio.gather(*(asyncio.shield(future) for future in waiting))
+        if len(items) == 1:
+            await self._append(tenant, items[0])
+            return
+        await asyncio.gather(*[self._append(tenant, item) for item in items])
 
     async def close(self) -> None:
         """Accept nothing more, write what was gathered, and wait until it is answered."""
@@ -79,7 +96,7 @@ class GroupCommit:
         while self._writing:
             await asyncio.gather(*self._writing)
 
-    def _append(self, tenant: str, item: bytes) -> _Batch:
+    def _append(self, tenant: str, item: bytes) -> asyncio.Future[None]:
         batch = self._open.get(tenant)
         if batch is not None and not batch.has_room(item):
             self._flush(batch)
@@ -87,17 +104,25 @@ class GroupCommit:
         if batch is None:
             batch = self._begin(tenant)
         batch.add(item)
+        waiter = asyncio.get_running_loop().create_future()
+        batch.waiters.append(waiter)
         self._pending += 1
         if len(batch.items) >= MAX_EVENTS:
             self._flush(batch)
-        return batch
+        return waiter
 
     def _begin(self, tenant: str) -> _Batch:
         loop = asyncio.get_running_loop()
-        batch = _Batch(tenant, loop.create_future())
-        batch.timer = loop.call_later(self._max_wait, self._flush, batch)
+        batch = _Batch(tenant)
+        batch.timer = loop.call_later(self._max_wait, self._due, batch)
         self._open[tenant] = batch
         return batch
+
+    def _due(self, batch: _Batch) -> None:
+        """Its time is over: it goes now, or with the first write that ends."""
+        batch.due = True
+        if self._writing_of[batch.tenant] < MAX_WRITING:
+            self._flush(batch)
 
     def _flush(self, batch: _Batch) -> None:
         if self._open.get(batch.tenant) is not batch:
@@ -105,6 +130,7 @@ class GroupCommit:
         del self._open[batch.tenant]
         if batch.timer is not None:
             batch.timer.cancel()
+        self._writing_of[batch.tenant] += 1
         task = asyncio.get_running_loop().create_task(self._write(batch))
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
@@ -113,14 +139,21 @@ class GroupCommit:
         try:
             await self._publish(batch.tenant, batch.payload())
         except Exception as fault:  # noqa: BLE001 - whatever went wrong, every waiter must be told
-            batch.stored.set_exception(_not_stored(fault))
-            # Nobody may be waiting any more; an unread exception would be logged as a fault of ours.
-            batch.stored.exception()
+            batch.settle(_not_stored(fault))
         else:
             _batch_size.record(len(batch.items))
-            batch.stored.set_result(None)
+            batch.settle(None)
         finally:
             self._pending -= len(batch.items)
+            self._written(batch.tenant)
+
+    def _written(self, tenant: str) -> None:
+        self._writing_of[tenant] -= 1
+        if not self._writing_of[tenant]:
+            del self._writing_of[tenant]
+        waiting = self._open.get(tenant)
+        if waiting is not None and waiting.due:
+            self._due(waiting)
 
 
 def _not_stored(fault: Exception) -> NotStoredError:

@@ -1,11 +1,14 @@
-"""Webhook secrets, resolved on the execution plane from `env:NAME` and `file:PATH`; they never travel."""
+"""Webhook secrets, resolved on the execution plane: `env:NAME` and `file:PATH`, which never travel, and sealed ones."""
 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
 from sereno.mailbox.engine.telemetry import logger
+from sereno.subscriptions import sealed
 
 KEEP_SECONDS = 5.0
 _log = logger("gateway")
@@ -18,37 +21,49 @@ class Secrets:
     """
 
     def __init__(
-        self, environment: Mapping[str, str] | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        environment: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sealing_keys: Mapping[str, X25519PrivateKey] | None = None,
     ) -> None:
         self._environment = os.environ if environment is None else environment
         self._clock = clock
-        self._known: dict[str, tuple[float, bytes | None]] = {}
+        self._sealing_keys = sealing_keys or {}
+        self._known: dict[tuple[str, str], tuple[float, bytes | None]] = {}
 
-    def active(self, references: Sequence[str]) -> tuple[bytes, ...]:
-        """The secrets of an endpoint that can be used now, in order; empty when there is none."""
-        found = (self._resolve(reference) for reference in references)
+    def active(self, references: Sequence[str], *, bound_to: str = "") -> tuple[bytes, ...]:
+        """The secrets of an endpoint that can be used now, in order; `bound_to` names it, as `tenant/name`."""
+        found = (self._resolve(reference, bound_to) for reference in references)
         return tuple(secret for secret in found if secret is not None)
 
-    def _resolve(self, reference: str) -> bytes | None:
-        now = self._clock()
-        read_at, secret = self._known.get(reference, (float("-inf"), None))
+    def _resolve(self, reference: str, bound_to: str) -> bytes | None:
+        now, key = self._clock(), (reference, bound_to)
+        read_at, secret = self._known.get(key, (float("-inf"), None))
         if now - read_at < KEEP_SECONDS:
             return secret
-        secret = self._read(reference)
-        self._known[reference] = (now, secret)
+        secret = self._read(reference, bound_to)
+        self._known[key] = (now, secret)
         if secret is None:
-            _log.warning("webhook_key_missing", reference=reference)
+            _log.warning("webhook_key_missing", reference=_shown(reference))
         return secret
 
-    def _read(self, reference: str) -> bytes | None:
+    def _read(self, reference: str, bound_to: str) -> bytes | None:
         kind, _, place = reference.partition(":")
         if kind == "env":
             value = self._environment.get(place, "").encode()
         elif kind == "file":
             value = _file(Path(place))
+        elif kind == "sealed":
+            value = sealed.unseal(reference, self._sealing_keys, bound_to=bound_to) or b""
         else:
             return None
         return value if value.strip() else None
+
+
+def _shown(reference: str) -> str:
+    return (
+        f"sealed secret {sealed.fingerprint(reference)}" if reference.startswith(sealed.PREFIX) else reference
+    )
 
 
 def _file(path: Path) -> bytes:

@@ -10,10 +10,8 @@ from sereno.envelope.types import CONDITION_MET
 # A signal of ours that is later than this fills in for an instant that was missed.
 CATCH_UP = timedelta(seconds=5)
 
-Entry = Literal["arrival", "held", "forced"]
-"""How it came to the guards: from the ingress, from what was held (guards 1 and 2 have spoken already), or by a
-person's forced redelivery (guard 1 is left out).
-"""
+Entry = Literal["arrival", "held"]
+"""How it came to the guards: from the ingress, or from what was held (guard 1 has spoken already)."""
 
 
 class Reading(NamedTuple):

@@ -38,12 +38,12 @@ from sereno.execution_plane.guards.state import (
 )
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.suspension import Suspension
+from sereno.mailbox.scope import Scope
 from sereno.subscriptions.rate import Money
 from sereno.subscriptions.rights import Standing
 
 BodyKey = tuple[str, str, str]
 """Tenant, origin of the endpoint, SHA-256 of the body."""
-EVERYTHING = "*"
 _NONE = Decimal()
 
 
@@ -77,7 +77,7 @@ def occurrence_key(envelope: Envelope, subscription: Subscription) -> Occurrence
 class Ledger:
     """Guard state by the keys of its rows; `open_work` counts the messages that are not closed.
 
-    `stops` holds the scopes that stand still: `*`, a tenant, `agent:NAME` or `subscription:NAME`.
+    `stops` are the scopes that stand still.
     """
 
     occurrences: dict[OccurrenceKey, Occurrence] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Ledger:
     items: dict[UUID, list[BatchItem]] = field(default_factory=dict)
     suspensions: dict[SubscriptionKey, tuple[Suspension, ...]] = field(default_factory=dict)
     open_work: dict[c.WorkKey, int] = field(default_factory=dict)
-    stops: frozenset[str] = frozenset()
+    stops: tuple[Scope, ...] = ()
     _keys: dict[UUID, BatchKey] = field(default_factory=dict)
     _standings: dict[SubscriptionKey, tuple[Subscription, Standing]] = field(default_factory=dict)
 
@@ -213,15 +213,12 @@ class Ledger:
 
     def stop_of(self, subscription: Subscription) -> str | None:
         """The scope of a stop that stands in the way of this subscription."""
-        if not self.stops:
-            return None
-        scopes = (
-            EVERYTHING,
-            subscription.tenant,
-            f"agent:{subscription.agent}",
-            f"subscription:{subscription.name}",
+        covering = (
+            stop
+            for stop in self.stops
+            if stop.covers(subscription.tenant, subscription.agent, subscription.name)
         )
-        return next((scope for scope in scopes if scope in self.stops), None)
+        return next(map(str, covering), None)
 
     def _about(self, activation: Activation, subscription: Subscription, now: Reading) -> SubjectMemory:
         subject = activation.envelope.subject

@@ -6,6 +6,7 @@ from sereno.execution_plane.guards.state import GuardState
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.suspension import HELD_BY, Suspension
 from sereno.execution_plane.guards.verdict import Number, Verdict, objected, passed
+from sereno.execution_plane.outside import ENDPOINT_PAUSED
 from sereno.subscriptions.rights import objection
 
 
@@ -19,6 +20,8 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
         "policy_valid_until": standing.valid_until,
         "trust": trust,
     }
+    if ENDPOINT_PAUSED in activation.envelope.outside:
+        return objected("rights", "dropped", "not_active", numbers | {"endpoint": "paused"})
     found = objection(standing, now.database, sender_verified=trust != "untrusted")
     if found is not None:
         return objected("rights", found.outcome, found.reason, numbers)

@@ -15,6 +15,11 @@ Cause = Literal["budget", "storm", "errors", "no_change", "expression_cost"]
 HELD_BY: Mapping[Cause, GuardName] = {"budget": "rights", "storm": "storm"}
 
 
+def guard_of(cause: str) -> GuardName:
+    """The guard that says so of an event which this cause holds."""
+    return next((guard for held_for, guard in HELD_BY.items() if held_for == cause), "delivery")
+
+
 class Suspension(NamedTuple):
     """One row (`sus_…`): its cause, the receipt that tripped it and the numbers of that moment.
 

@@ -1,83 +1,115 @@
-"""Schedules in the database: derived from the catalog, claimed when due, advanced with what they emit."""
+"""Schedules in the database: claimed when due, advanced together with what they emit and leave out."""
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 import asyncpg
+import orjson
 
 from sereno.envelope.envelope import Envelope
-from sereno.execution_plane.listeners.schedule import Advance, Schedule
+from sereno.execution_plane.listeners.schedule import Advance, Schedule, Skipped
+from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
 from sereno.subscriptions.models.source import TimeSource
-from sereno.subscriptions.snapshot import CatalogObject
 
-_SQL = queries.load("sereno.execution_plane.listeners", "schedules.sql")
+SQL = queries.load("sereno.execution_plane.listeners", "schedules.sql")
 
-Stamp = tuple[int, int, datetime]
+Stamp = tuple[int, int]
+MAX_RULES = 20_000
+_RULE_BYTES = 16
 
 
 async def manifests(pool: AnyPool) -> dict[str, Stamp]:
-    """Which manifest of each tenant is in force."""
-    rows = await pool.fetch(_SQL["manifests"])
-    return {row["tenant_id"]: (row["epoch"], row["version"], row["received_at"]) for row in rows}
+    """Which manifest of each tenant is in force; a renewal is the same one."""
+    rows = await pool.fetch(SQL["manifests"])
+    return {row["tenant_id"]: (row["epoch"], row["version"]) for row in rows}
 
 
-async def declared(connection: AnyConnection, tenant: str) -> list[CatalogObject]:
-    """The time subscriptions of the manifest in force; no other takes its place before the transaction ends."""
-    await connection.execute(_SQL["lock_catalog"], tenant)
-    rows = await connection.fetch(_SQL["declared"], tenant)
-    return [CatalogObject.model_validate(row["object"]) for row in rows]
+class Rules:
+    """The rules of schedules, each read once while it is used: those last used stay."""
+
+    def __init__(self, most: int = MAX_RULES) -> None:
+        self._most = most
+        self._known: dict[bytes, TimeSource] = {}
+
+    async def of(
+        self, connection: AnyConnection, rows: Sequence[asyncpg.Record]
+    ) -> Mapping[bytes, TimeSource]:
+        """The rule of each claimed row by its hash; one query for all that are not known."""
+        found = {row["rule"]: self._known.pop(row["rule"], None) for row in rows}
+        missing = {row["rule"]: row for row in rows if found[row["rule"]] is None}
+        if missing:
+            fetched = await connection.fetch(SQL["rules"], *_keys(missing.values()))
+            found |= {row["rule"]: TimeSource.model_validate(row["spec"]) for row in fetched}
+        rules = {key: rule for key, rule in found.items() if rule is not None}
+        self._known |= rules
+        for key in list(self._known)[: max(0, len(self._known) - self._most)]:
+            del self._known[key]
+        return rules
 
 
-async def of_tenant(connection: AnyConnection, tenant: str) -> dict[str, Schedule]:
-    """The tenant's schedules by id, locked."""
-    rows = await connection.fetch(_SQL["of_tenant"], tenant)
-    return {str(row["schedule"]): _schedule(row) for row in rows}
+def _keys(rows: Iterable[asyncpg.Record]) -> tuple[list[str], list[UUID]]:
+    listed = list(rows)
+    return [row["tenant_id"] for row in listed], [row["schedule"] for row in listed]
 
 
-async def put(connection: AnyConnection, tenant: str, schedules: Sequence[Schedule]) -> None:
-    """Make exactly these the tenant's schedules."""
-    await connection.execute(_SQL["remove_absent"], tenant, [UUID(one.id) for one in schedules])
-    await connection.execute(
-        _SQL["put"],
-        [one.tenant for one in schedules],
-        [UUID(one.id) for one in schedules],
-        [one.subscription for one in schedules],
-        [one.version for one in schedules],
-        [one.source.model_dump(mode="json", exclude_none=True) for one in schedules],
-        [one.misfire for one in schedules],
-        [one.paused for one in schedules],
-        [one.expires for one in schedules],
-        [one.next_due for one in schedules],
-        [one.last_instant for one in schedules],
+async def release(pool: AnyPool) -> None:
+    """Let go on what a stop held that is over."""
+    await pool.execute(SQL["release"])
+
+
+async def claim_due(connection: AnyConnection, rules: Rules, now: datetime, limit: int) -> list[Schedule]:
+    """Schedules that are due and that no other listener is at, locked until the transaction ends.
+
+    Those under a stop are held instead: they wait for its end.
+    """
+    rows = await connection.fetch(SQL["claim_due"], now, limit)
+    if not rows:
+        return []
+    scopes = await stop.scopes(connection, {row["tenant_id"] for row in rows})
+    standing = [row for row in rows if any(_covers(scope, row) for scope in scopes)]
+    if standing:
+        await connection.execute(SQL["hold"], *_keys(standing))
+        held = {(row["tenant_id"], row["schedule"]) for row in standing}
+        rows = [row for row in rows if (row["tenant_id"], row["schedule"]) not in held]
+    known = await rules.of(connection, rows)
+    return [schedule_of(row, known[row["rule"]]) for row in rows]
+
+
+def _covers(scope: stop.Scope, row: asyncpg.Record) -> bool:
+    """Whether a schedule stands still; what is due for a stopped agent is held by the guards on its way there."""
+    tenant, subscription = row["tenant_id"], row["subscription"]
+    return (
+        scope.agent is None and scope.tenant in (None, tenant) and scope.subscription in (None, subscription)
     )
-
-
-async def claim_due(connection: AnyConnection, now: datetime, limit: int) -> list[Schedule]:
-    """Schedules that are due and that no other listener is at, locked until the transaction ends."""
-    return [_schedule(row) for row in await connection.fetch(_SQL["claim_due"], now, limit)]
 
 
 async def advance(connection: AnyConnection, steps: Sequence[Advance]) -> None:
     """Write how far each schedule has come, and the runs of instants that it left out."""
     after = [step.schedule for step in steps]
     await connection.execute(
-        _SQL["advance"],
+        SQL["advance"],
         [one.tenant for one in after],
         [UUID(one.id) for one in after],
         [one.next_due for one in after],
         [one.last_instant for one in after],
     )
-    left_out = [(step.schedule, step.skipped) for step in steps if step.skipped is not None]
+    await skip(connection, [(step.schedule, step.skipped) for step in steps if step.skipped is not None])
+
+
+async def skip(connection: AnyConnection, left_out: Sequence[tuple[Schedule, Skipped]]) -> None:
+    """Write down runs of instants that will never be emitted, one record each."""
     if left_out:
         await connection.execute(
-            _SQL["skip"],
+            SQL["skip"],
             [one.tenant for one, _ in left_out],
             [UUID(one.id) for one, _ in left_out],
             [skipped.last for _, skipped in left_out],
             [one.subscription for one, _ in left_out],
+            [one.version for one, _ in left_out],
             [skipped.reason for _, skipped in left_out],
             [skipped.count for _, skipped in left_out],
             [skipped.first for _, skipped in left_out],
@@ -91,14 +123,17 @@ async def emit(
     if not signals:
         return []
     rows = await connection.fetch(
-        _SQL["emit"],
+        SQL["emit"],
         [schedule.tenant for schedule, _, _ in signals],
         [UUID(schedule.id) for schedule, _, _ in signals],
         [instant for _, instant, _ in signals],
         [schedule.subscription for schedule, _, _ in signals],
+        [schedule.version for schedule, _, _ in signals],
         [UUID(envelope.receiptid) for _, _, envelope in signals],
         now,
     )
+    if len(rows) == len(signals):
+        return [envelope for _, _, envelope in signals]
     fresh = {str(row["receiptid"]) for row in rows}
     return [envelope for _, _, envelope in signals if envelope.receiptid in fresh]
 
@@ -111,16 +146,28 @@ def by_tenant(envelopes: Iterable[Envelope]) -> dict[str, list[Envelope]]:
     return grouped
 
 
-def _schedule(row: asyncpg.Record) -> Schedule:
+def written_rule(source: TimeSource) -> dict[str, object]:
+    """A rule as a schedule keeps it."""
+    return source.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def hash_of(rule: Mapping[str, object]) -> bytes:
+    """By what a rule is known."""
+    return hashlib.sha256(orjson.dumps(rule, option=orjson.OPT_SORT_KEYS)).digest()[:_RULE_BYTES]
+
+
+def schedule_of(row: asyncpg.Record, source: TimeSource) -> Schedule:
+    """The schedule that a row keeps."""
     return Schedule(
         tenant=row["tenant_id"],
         id=str(row["schedule"]),
         subscription=row["subscription"],
         version=row["subscription_version"],
-        source=TimeSource.model_validate(row["spec"]),
+        source=source,
         misfire=row["misfire"],
         paused=row["paused"],
         expires=row["expires"],
         next_due=row["next_due"],
         last_instant=row["last_instant"],
+        counted_from=row["counted_from"],
     )

@@ -1,4 +1,4 @@
-"""The time listener: one-shots and intervals of the catalog, each instant emitted once whoever looks."""
+"""The time listener: the schedules of the catalog, each instant emitted once whoever looks."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,15 +8,17 @@ from sereno.envelope.encode import dumps_batch
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
 from sereno.execution_plane.listeners import schedules
-from sereno.execution_plane.listeners.schedule import Advance, Schedule, advance, of_object, reconcile
+from sereno.execution_plane.listeners.derivation import derive
+from sereno.execution_plane.listeners.schedule import Advance, Schedule, advance
 from sereno.execution_plane.listeners.signal import of_instant
 from sereno.mailbox.connection import AnyPool
-from sereno.mailbox.engine import bus, outbox
+from sereno.mailbox.engine import bus, faults, outbox
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
-from sereno.subscriptions.snapshot import CatalogObject
 
-CLAIM = 100
+CLAIM = 500
 """Schedules claimed in one transaction."""
+MAX_INSTANTS = 20_000
+"""How many instants one transaction emits or counts; what was claimed beyond them waits for the next."""
 _PER_MESSAGE = 500
 _lateness = histogram("sereno.schedule.lateness")
 _written = counter("sereno.ingress.events")
@@ -31,37 +33,34 @@ class TimeListener:
     def __init__(self, pool: AnyPool, randomness: Callable[[int], bytes]) -> None:
         self._pool = pool
         self._randomness = randomness
+        self._rules = schedules.Rules()
         self._derived: dict[str, schedules.Stamp] = {}
 
     async def observe(self, now: datetime) -> int:
         """See `Listener.observe`."""
-        await self._derive_changed()
+        await self._derive_changed(now)
+        await schedules.release(self._pool)
         async with self._pool.acquire() as connection, connection.transaction():
-            due = await schedules.claim_due(connection, now, CLAIM)
+            due = await schedules.claim_due(connection, self._rules, now, CLAIM)
             if not due:
                 return 0
-            steps = [advance(schedule, now) for schedule in due]
+            steps = _advance(due, now)
             await schedules.advance(connection, steps)
             fresh = await schedules.emit(connection, self._signals(steps, now), now)
             await outbox.append(connection, "execution", _outgoing(fresh))
+            faults.point("listener.before_commit")
+        faults.point("listener.after_commit")
         _written.add(len(fresh), {"family": self.family})
-        self._report(steps, now)
-        return len(due)
+        _report(steps, now)
+        return len(steps)
 
-    async def _derive_changed(self) -> None:
+    async def _derive_changed(self, now: datetime) -> None:
         stamps = await schedules.manifests(self._pool)
         for tenant, stamp in stamps.items():
             if self._derived.get(tenant) != stamp:
-                await self._derive(tenant)
+                async with self._pool.acquire() as connection, connection.transaction():
+                    await derive(connection, tenant, now)
                 self._derived[tenant] = stamp
-
-    async def _derive(self, tenant: str) -> None:
-        """Bring the tenant's schedules in line with what is declared now; what is not declared any more goes."""
-        async with self._pool.acquire() as connection, connection.transaction():
-            found = [_of_object(item) for item in await schedules.declared(connection, tenant)]
-            before = await schedules.of_tenant(connection, tenant)
-            wanted = [reconcile(before.get(one.id), one) for one in found if one is not None]
-            await schedules.put(connection, tenant, wanted)
 
     def _signals(self, steps: list[Advance], now: datetime) -> list[tuple[Schedule, datetime, Envelope]]:
         return [
@@ -73,27 +72,31 @@ class TimeListener:
     def _receiptid(self, now: datetime) -> str:
         return str(uuid7(int(now.timestamp() * 1000), self._randomness(RANDOM_BYTES)))
 
-    def _report(self, steps: list[Advance], now: datetime) -> None:
-        for step in steps:
-            for instant in step.emit:
-                _lateness.record((now - instant).total_seconds())
-            if step.skipped is not None:
-                _log.info(
-                    "instants_skipped",
-                    tenant=step.schedule.tenant,
-                    subscription=step.schedule.subscription,
-                    count=step.skipped.count,
-                    reason=step.skipped.reason,
-                )
+
+def _advance(due: list[Schedule], now: datetime) -> list[Advance]:
+    steps, left = [], MAX_INSTANTS
+    for schedule in due:
+        if left <= 0:
+            break
+        step = advance(schedule, now)
+        steps.append(step)
+        reckoned = schedule.source.every is not None or step.skipped is None
+        left -= len(step.emit) + (0 if reckoned or step.skipped is None else step.skipped.count)
+    return steps
 
 
-def _of_object(item: CatalogObject) -> Schedule | None:
-    try:
-        return of_object(item)
-    except ValueError as fault:
-        # A rule of a newer control plane must not stop the schedules that are understood.
-        _log.error("schedule_not_usable", tenant=item.tenant, subscription=item.name, error=str(fault))
-        return None
+def _report(steps: list[Advance], now: datetime) -> None:
+    for step in steps:
+        for instant in step.emit:
+            _lateness.record((now - instant).total_seconds())
+        if step.skipped is not None:
+            _log.info(
+                "instants_skipped",
+                tenant=step.schedule.tenant,
+                subscription=step.schedule.subscription,
+                count=step.skipped.count,
+                reason=step.skipped.reason,
+            )
 
 
 def _outgoing(envelopes: list[Envelope]) -> list[outbox.Outgoing]:

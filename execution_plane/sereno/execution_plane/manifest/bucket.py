@@ -9,6 +9,8 @@ from nats.js.errors import KeyNotFoundError
 from nats.js.kv import KeyValue
 
 from sereno.mailbox.engine import bus
+from sereno.subscriptions import manifest_parts
+from sereno.subscriptions.snapshot import Refusal
 
 READ_TIMEOUT_SECONDS = 2.0
 _PREFIX = "manifest."
@@ -34,11 +36,18 @@ class Bucket:
         self._jetstream: JetStreamContext = nats.jetstream(timeout=READ_TIMEOUT_SECONDS)
 
     async def manifests(self) -> Mapping[str, bytes]:
-        """The signed manifests of all tenants, by key."""
+        """What lies under the keys of the tenants' manifests, by key: each whole, or the list of its parts."""
         # The client's own listing of keys would read the head of every object in the bucket.
         info = await self._jetstream.stream_info(_STREAM, subjects_filter=f"{_SUBJECT}{_PREFIX}>")
         keys = [subject.removeprefix(_SUBJECT) for subject in info.state.subjects or {}]
         return await self._values(keys)
+
+    async def whole(self, key: str, value: bytes) -> bytes | Refusal:
+        """The signed manifest of which `value` lies under `key`, put together when it is in parts."""
+        tenant = key.removeprefix(_PREFIX)
+        by_key = {f"blob.{tenant}.{name}": name for name in manifest_parts.listed(value)}
+        found = await self._values(list(by_key))
+        return manifest_parts.join(value, {by_key[name]: part for name, part in found.items()})
 
     async def objects(self, tenant: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Those of the objects that are there, by hash."""

@@ -108,7 +108,11 @@ class Receiver:
         self._settling = left | self._settling
 
     async def _consider(self, key: str, written: bytes) -> None:
-        signed = loads(written)
+        whole = await self._bucket.whole(key, written)
+        if isinstance(whole, Refusal):
+            self._note_incomplete(key, written, whole)
+            return
+        signed = loads(whole)
         if isinstance(signed, Refusal):
             self._refuse(key, written, signed)
             return
@@ -121,8 +125,12 @@ class Receiver:
         missing = await self._take_over(key, manifest, signed)
         if missing is None:
             self._seen[key] = written
-        elif self._incomplete.get(key) != written:
-            # It may become complete, so it is looked at again; it is told once.
+        else:
+            self._note_incomplete(key, written, missing)
+
+    def _note_incomplete(self, key: str, written: bytes, missing: Refusal) -> None:
+        """It may become complete, so it is looked at again; it is told once."""
+        if self._incomplete.get(key) != written:
             self._incomplete[key] = written
             _refused.add(1, {"reason": missing.code})
             _log.error("manifest_incomplete", key=key, reason=missing.code, error=missing.message)

@@ -15,7 +15,7 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.pipeline import quarantine, store
+from sereno.execution_plane.pipeline import quarantine
 from sereno.execution_plane.pipeline.arrival import Arrival, Payload, Unreadable, read
 from sereno.execution_plane.pipeline.delivery import Delivered, deliver
 from sereno.execution_plane.pipeline.directory import Directory
@@ -156,8 +156,9 @@ class Consumer:
     async def _put_away(self, unreadable: Sequence[Unreadable]) -> None:
         for item in unreadable:
             _log.error("event_unreadable", tenant=item.tenant, sequence=item.sequence, error=item.error)
-            async with self._pool.acquire() as conn:
-                await store.write_quarantine(conn, item)
+        if unreadable:
+            async with self._pool.acquire() as conn, conn.transaction():
+                await quarantine.keep(conn, unreadable)
 
 
 class Meters:

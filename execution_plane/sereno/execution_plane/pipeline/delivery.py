@@ -9,6 +9,7 @@ from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.round import Decided, Setting, decide, reports
 from sereno.execution_plane.pipeline.wake_up import message_of
+from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import faults, outbox
@@ -32,8 +33,10 @@ async def deliver(
 ) -> Delivered:
     """Decide the arrivals that no committed transaction decided, inside the caller's transaction.
 
-    Locks are taken in the one order of the plane: subscription state, then bodies and keys, then messages, then logs.
+    Locks are taken in the one order of the plane: the stop's key, subscription state, then bodies and keys, then
+    messages, then logs.
     """
+    stops = await stop.scopes(conn, {a.envelope.tenantid for a in arrivals})
     keys = {(a.envelope.tenantid, match.subscription.name) for a in arrivals for match in a.matches}
     memories = await store.lock_state(conn, keys)
     known = await store.decided_receipts(conn, arrivals)
@@ -45,6 +48,7 @@ async def deliver(
         occurrences=await store.load_occurrences(conn, fresh),
         bodies=await store.load_bodies(conn, taken),
         memories=memories,
+        stops=tuple(stops),
     )
     setting = Setting(
         await store.database_clock(conn), policy_valid_until, await store.load_causes(conn, fresh)
@@ -59,7 +63,7 @@ async def deliver(
     await deposit(conn, messages)
     await store.write_receipts(conn, decided, setting.database)
     await store.write_verdicts(conn, passages, setting.database)
-    await store.write_due_instants(conn, passages)
+    await store.write_due_instants(conn, decided)
     await _report(conn, decided, setting.database)
     return Delivered(decided, messages)
 

@@ -13,6 +13,7 @@ from sereno.subscriptions.filters import Attributes, FilterFault, of
 
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _LONGEST_VALUE = 80
+PLATFORM = "platform"
 
 
 class Match(NamedTuple):
@@ -63,7 +64,7 @@ class Index:
 
     def candidates(self, envelope: Envelope) -> Sequence[Subscription]:
         """Those of the event's tenant that listen to its origin, by name; filters not yet asked."""
-        return self._by_tenant.get(envelope.tenantid, {}).get(envelope.origin, ())
+        return self._by_tenant.get(envelope.tenantid, {}).get(heard_as(envelope.origin), ())
 
     def match(self, envelope: Envelope, attributes: Mapping[str, Any]) -> list[Match]:
         """Those whose types and filters hold, and those of which a filter could not be evaluated, by name.
@@ -87,6 +88,11 @@ class Index:
         return found
 
 
+def heard_as(origin: str) -> str:
+    """As what subscriptions listen to an origin: what an agent emits reaches those to the platform, by its type."""
+    return PLATFORM if origin.startswith("agent/") else origin
+
+
 def _holds(subscription: Subscription, event_type: str, event: Attributes) -> bool:
     if subscription.types is not None and event_type not in subscription.types:
         return False
@@ -98,7 +104,7 @@ def _holds(subscription: Subscription, event_type: str, event: Attributes) -> bo
 
 def miss(subscription: Subscription, envelope: Envelope, attributes: Mapping[str, Any]) -> Miss | None:
     """Why the event does not concern the subscription; None when it does. Raises FilterFault like the filters."""
-    if envelope.origin != subscription.origin:
+    if heard_as(envelope.origin) != subscription.origin:
         return Miss("source", subscription.origin, envelope.origin)
     if subscription.types is not None and envelope.type not in subscription.types:
         return Miss("types", ", ".join(sorted(subscription.types)), envelope.type)

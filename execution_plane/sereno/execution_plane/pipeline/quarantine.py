@@ -1,18 +1,22 @@
 """The quarantine: where an event goes that cannot be decided for a reason of its data, so that the others can."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import asyncpg
 import orjson
 
+from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
 from sereno.execution_plane.pipeline.round import Decided, undecided
+from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
+from sereno.mailbox.notices import Notice
 
 UNDECIDABLE = "undecidable"
+UNREADABLE = "unreadable"
 _DATA_FAULTS = (
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
@@ -46,15 +50,32 @@ def unreadable(arrival: Arrival, fault: Exception) -> Unreadable:
     return Unreadable(envelope.tenantid, arrival.sequence, content, error, envelope.receiptid)
 
 
+async def keep(conn: AnyConnection, items: Sequence[Unreadable]) -> None:
+    """Keep the bytes of these, and tell of each kind of fault that is new, with two statements for all."""
+    fresh = await store.write_quarantine(conn, items)
+    await notices.record(conn, map(_notice, fresh))
+
+
+def _notice(item: Unreadable) -> Notice:
+    what = "an event" if item.receiptid is None else f"the event {to_people('rcp', item.receiptid)}"
+    return Notice(
+        item.tenant,
+        f"quarantine/{UNREADABLE if item.receiptid is None else UNDECIDABLE}",
+        f"{what} could not be decided and woke nobody: {store.storable(item.error)}",
+        {"receiptid": item.receiptid, "stream_sequence": item.sequence},
+    )
+
+
 async def put_away(conn: AnyConnection, arrival: Arrival, kept: Unreadable) -> None:
     """Keep the bytes, and store an `error` for every subscription that the event concerned."""
     at = await store.database_clock(conn)
     bare = Arrival(arrival.envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
     passages = [undecided(bare, match.subscription, at, UNDECIDABLE, kept.error) for match in arrival.matches]
-    await store.write_receipts(conn, [Decided(bare, passages, None)], at)
+    decided = [Decided(bare, passages, None)]
+    await store.write_receipts(conn, decided, at)
     await store.write_verdicts(conn, passages, at)
-    await store.write_due_instants(conn, passages)
-    await store.write_quarantine(conn, kept)
+    await store.write_due_instants(conn, decided)
+    await keep(conn, [kept])
 
 
 def _kept(attributes: Mapping[str, Any]) -> dict[str, Any]:

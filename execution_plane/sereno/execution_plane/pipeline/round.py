@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from sereno.execution_plane.guards.activation import Activation, Reading
+from sereno.execution_plane.guards.activation import Activation, Entry, Reading
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.ledger import Body, Ledger, Moment
 from sereno.execution_plane.guards.lineage import Ancestor
@@ -51,22 +51,24 @@ class Decided(NamedTuple):
     duplicate_of: str | None
 
 
-def decide(arrivals: Iterable[Arrival], ledger: Ledger, setting: Setting) -> list[Decided]:
+def decide(
+    arrivals: Iterable[Arrival], ledger: Ledger, setting: Setting, entry: Entry = "arrival"
+) -> list[Decided]:
     """Every arrival decided in order; a receipt that comes twice is decided once."""
     seen: set[str] = set()
     decided = []
     for arrival in arrivals:
         if arrival.envelope.receiptid not in seen:
             seen.add(arrival.envelope.receiptid)
-            decided.append(_decide(arrival, ledger, setting))
+            decided.append(_decide(arrival, ledger, setting, entry))
     return decided
 
 
-def _decide(arrival: Arrival, ledger: Ledger, setting: Setting) -> Decided:
+def _decide(arrival: Arrival, ledger: Ledger, setting: Setting, entry: Entry) -> Decided:
     envelope, key = arrival.envelope, arrival.body_key
     body = None if key is None else ledger.live_body(key, envelope)
     moment, ancestors = setting.moment(envelope.tenantid), setting.ancestors(arrival)
-    decide_one = partial(_passage, arrival, ledger, moment, ancestors=ancestors, body=body)
+    decide_one = partial(_passage, arrival, ledger, moment, entry=entry, ancestors=ancestors, body=body)
     passages = [decide_one(match) for match in arrival.matches]
     if key is not None and body is None:
         ledger.remember_body(key, envelope, passages)
@@ -79,6 +81,7 @@ def _passage(
     moment: Moment,
     match: Match,
     *,
+    entry: Entry,
     ancestors: tuple[Ancestor, ...],
     body: Body | None,
 ) -> Passage:
@@ -86,7 +89,7 @@ def _passage(
     if match.fault is not None:
         return undecided(arrival, subscription, moment.database, FILTER_FAULT, match.fault)
     try:
-        activation = activation_of(envelope, arrival.attributes, subscription)
+        activation = activation_of(envelope, arrival.attributes, subscription, entry)
     except FilterFault as fault:
         return undecided(arrival, subscription, moment.database, KEY_FAULT, str(fault))
     return ledger.decide(activation, subscription, moment, ancestors=ancestors, body=body)

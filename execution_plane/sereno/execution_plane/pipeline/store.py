@@ -17,10 +17,14 @@ from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
 from sereno.execution_plane.pipeline.round import Decided, cause_ids
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.telemetry import histogram
 
+_due_to_decided = histogram("sereno.schedule.delivery")
 _SQL = queries.load("sereno.execution_plane.pipeline", "store.sql")
 
 Row = tuple[Any, ...]
+UNMATCHED = "not_matched"
+"""Why a due instant was dropped whose subscription is gone or whose filters do not hold."""
 
 
 def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
@@ -29,9 +33,15 @@ def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
     return turned or [[] for _ in range(width)]
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
+    """The value as a statement takes it inside an array."""
     # The driver would take a list inside an array for one more dimension; its UUIDs are of a kind of their own.
     return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str).decode()
+
+
+def verdicts_as_json(passage: Passage) -> str:
+    """What every guard said of a passage, as a statement takes it inside an array."""
+    return as_json([verdict._asdict() for verdict in passage.verdicts])
 
 
 def storable(text: str) -> str:
@@ -148,8 +158,8 @@ def _receipt_row(item: Decided) -> Row:
         envelope.origin,
         envelope.type,
         envelope.recordedtime,
-        _json(item.arrival.attributes),
-        _json(envelope.outside),
+        as_json(item.arrival.attributes),
+        as_json(envelope.outside),
         None if key is None else key[2],
         item.duplicate_of,
     )
@@ -171,8 +181,8 @@ def _verdict_row(passage: Passage) -> Row:
         decision.outcome,
         decision.guard,
         decision.reason,
-        _json([verdict._asdict() for verdict in passage.verdicts]),
-        _json(decision.numbers),
+        verdicts_as_json(passage),
+        as_json(decision.numbers),
         decision.message,
         passage.given.clock.recorded,
     )
@@ -210,25 +220,38 @@ async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Me
         await conn.execute(_SQL["write_state"], *_columns(rows, 5))
 
 
-async def write_due_instants(conn: AnyConnection, passages: Sequence[Passage]) -> None:
-    """Store in each due instant what became of it."""
-    rows = [
-        (p.envelope.tenantid, p.envelope.receiptid, p.decided.outcome, p.decided.reason)
-        for p in passages
-        if p.envelope.origin.startswith("time/")
-    ]
-    if rows:
-        await conn.execute(_SQL["write_due_instants"], *_columns(rows, 4))
-
-
-async def write_quarantine(conn: AnyConnection, unreadable: Unreadable) -> None:
-    """Keep the bytes of what cannot be decided, once."""
-    await conn.execute(
-        _SQL["write_quarantine"],
-        unreadable.tenant,
-        sha256(unreadable.content).hexdigest(),
-        unreadable.receiptid,
-        unreadable.content,
-        storable(unreadable.error),
-        unreadable.sequence,
+async def write_due_instants(conn: AnyConnection, decided: Sequence[Decided]) -> None:
+    """Store in each due instant what became of it; one that concerned nobody any more was dropped for that."""
+    await end_due_instants(
+        conn, [row for item in decided if _is_due_instant(item) for row in _outcomes(item)]
     )
+
+
+async def end_due_instants(conn: AnyConnection, rows: Sequence[Row]) -> None:
+    """Store what became of due instants: tenant, receipt, outcome and reason of each."""
+    if rows:
+        for row in await conn.fetch(_SQL["write_due_instants"], *_columns(rows, 4)):
+            _due_to_decided.record(row["seconds"], {"outcome": row["outcome"]})
+
+
+def _is_due_instant(item: Decided) -> bool:
+    return item.arrival.envelope.origin.startswith("time/")
+
+
+def _outcomes(item: Decided) -> list[Row]:
+    envelope = item.arrival.envelope
+    said = [(p.decided.outcome, p.decided.reason) for p in item.passages] or [("dropped", UNMATCHED)]
+    return [(envelope.tenantid, envelope.receiptid, outcome, reason) for outcome, reason in said]
+
+
+async def write_quarantine(conn: AnyConnection, unreadable: Sequence[Unreadable]) -> list[Unreadable]:
+    """Keep the bytes of what cannot be decided, each once; those that were not kept before."""
+    by_key = {(item.tenant, sha256(item.content).hexdigest()): item for item in unreadable}
+    if not by_key:
+        return []
+    rows = [
+        (*key, item.receiptid, item.content, storable(item.error), item.sequence)
+        for key, item in sorted(by_key.items(), key=lambda entry: entry[0])
+    ]
+    fresh = await conn.fetch(_SQL["write_quarantine"], *_columns(rows, 6))
+    return [by_key[row["tenant_id"], row["sha256"]] for row in fresh]

@@ -106,9 +106,11 @@ where s.tenant_id = k.tenant_id and s.subscription = k.subscription
 update execution.due_instant d
 set outcome = k.outcome, reason = k.reason
 from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, receiptid, outcome, reason)
-where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and d.outcome is null
+where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
+returning d.outcome, extract(epoch from clock_timestamp() - d.instant)::float8 as seconds
 
 -- name: write_quarantine
 insert into execution.quarantine (tenant_id, sha256, receiptid, payload, error, stream_sequence)
-values ($1, $2, $3, $4, $5, $6)
+select * from unnest($1::text[], $2::text[], $3::uuid[], $4::bytea[], $5::text[], $6::bigint[])
 on conflict (tenant_id, sha256) do nothing
+returning tenant_id, sha256

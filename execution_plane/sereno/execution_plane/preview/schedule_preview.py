@@ -13,7 +13,7 @@ from sereno.mailbox.cli.output import print_line, print_table
 from sereno.subscriptions.recurrence.preview import Firing, preview
 from sereno.subscriptions.recurrence.refusal import Refused
 
-schedule = typer.Typer(help="When schedules fire.", no_args_is_help=True)
+schedule = typer.Typer(help="When schedules fire, and whether they did.", no_args_is_help=True)
 
 _SHAPED = {"gap": "moved: the clock skips this time", "overlap": "the clock shows this time twice", None: ""}
 

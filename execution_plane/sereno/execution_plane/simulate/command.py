@@ -12,6 +12,7 @@ import orjson
 import typer
 
 from sereno.execution_plane.simulate.compare import Comparison, show_difference
+from sereno.execution_plane.simulate.declared import Refused
 from sereno.execution_plane.simulate.lines import LineFault
 from sereno.execution_plane.simulate.rehearsal import TooEarly, rehearse
 from sereno.execution_plane.simulate.said import Output
@@ -20,6 +21,7 @@ from sereno.mailbox.cli.exits import CommandError
 from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Faults
+from sereno.subscriptions.inlining import inline_calendars
 from sereno.subscriptions.models.types import parse_instant
 from sereno.subscriptions.reserves import without_reserve
 
@@ -50,6 +52,8 @@ def simulate(
                 _show(runs[0], json=json)
     except LineFault as fault:
         raise CommandError(f"{events}: {fault}") from None
+    except Refused as fault:
+        raise CommandError(f"--subscriptions: {fault}") from None
     except TooEarly as fault:
         raise CommandError(f"--to: {fault}") from None
 
@@ -100,11 +104,27 @@ def _print(outputs: Iterable[Output]) -> None:
 
 
 def _documents(path: Path) -> tuple[Document, ...]:
-    found = documents.parse(_bytes(path), simulated=True)
+    found = documents.parse(_with_calendars(_bytes(path), path.parent), simulated=True)
     faults = list(found) if isinstance(found, Faults) else list(without_reserve(found, {}))
     if isinstance(found, Faults) or faults:
         raise CommandError("\n".join(f"{path}: {fault}" for fault in faults))
     return found
+
+
+def _with_calendars(content: bytes, folder: Path) -> str | bytes:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        # The reader of documents names the byte.
+        return content
+    return inline_calendars(text, lambda name: _calendar(folder / name))
+
+
+def _calendar(path: Path) -> str:
+    try:
+        return _bytes(path).decode()
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: expected UTF-8 text") from None
 
 
 def _bytes(path: Path) -> bytes:

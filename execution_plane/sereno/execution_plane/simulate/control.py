@@ -31,6 +31,7 @@ from sereno.execution_plane.simulate.redecide import re_enter
 from sereno.execution_plane.simulate.said import Output
 from sereno.execution_plane.simulate.world import SUSPENDED, World
 from sereno.mailbox.lease import commands
+from sereno.mailbox.scope import EVERYTHING, Scope
 from sereno.subscriptions.lifecycle import State
 
 
@@ -143,9 +144,10 @@ def _edit(world: World, line: Edit) -> Iterator[Output]:
 
 def _stop(world: World, line: Stop) -> Iterator[Output]:
     scope = _scope(world, line.scope)
-    world.ledger.stops |= {scope}
+    if scope not in world.ledger.stops:
+        world.ledger.stops += (scope,)
     for key in _within(world, scope):
-        world.mailbox.of_subscription(*key, commands.Hold(line.at, f"stop {scope}", cancel=True))
+        world.mailbox.of_subscription(*key, commands.Hold(line.at, scope.cause, cancel=True))
         yield said.state(line.at, key[1], "stopped", line.reason)
 
 
@@ -154,32 +156,35 @@ def _release(world: World, line: Stop) -> Iterator[Output]:
     if scope not in world.ledger.stops:
         raise Refused(f"scope: no stop stands for {line.scope}")
     within = _within(world, scope)
-    world.ledger.stops -= {scope}
+    world.ledger.stops = tuple(stop for stop in world.ledger.stops if stop != scope)
     for key in within:
-        world.mailbox.of_subscription(*key, commands.Unhold(line.at, f"stop {scope}"))
+        world.mailbox.of_subscription(*key, commands.Unhold(line.at, scope.cause))
         yield said.state(line.at, key[1], _effective(world, world.subscriptions[key]), line.reason)
     for key in within:
         yield from let_go(world, key, "deliver", line.at)
         yield from world.flush_all(key, line.at)
 
 
-def _scope(world: World, written: str) -> str:
-    """The scope as the ledger knows it; Refused when it names nothing that is declared."""
-    if written in ("*", "all"):
-        return "*"
-    kind, _, name = written.rpartition(":")
-    scope = name if kind in ("", "tenant") else written
+def _scope(world: World, written: str) -> Scope:
+    """The scope that is meant; Refused when it cannot be read or names nothing that is declared."""
+    tenants = {tenant for tenant, _ in world.subscriptions}
+    text = EVERYTHING if written == "all" else written.removeprefix("tenant:").replace(":", "/")
+    if text.startswith(("agent/", "subscription/")) and len(tenants) == 1:
+        text = f"{min(tenants)}/{text}"
+    try:
+        scope = Scope.parse(text)
+    except ValueError as fault:
+        raise Refused(str(fault)) from None
     if not _within(world, scope):
         raise Refused(f"scope: {written} is not declared")
     return scope
 
 
-def _within(world: World, scope: str) -> list[Key]:
+def _within(world: World, scope: Scope) -> list[Key]:
     return [
         key
         for key, declared in sorted(world.subscriptions.items())
-        if not declared.is_deleted
-        and scope in ("*", key[0], f"agent:{declared.compiled.agent}", f"subscription:{key[1]}")
+        if not declared.is_deleted and scope.covers(key[0], declared.compiled.agent, key[1])
     ]
 
 

@@ -106,9 +106,16 @@ def _declare(document: Document, around: Around, at: datetime) -> Declared:
         lifecycle.Subscription(State.ACTIVE, 1),
         around,
         _compile(found, around, None),
-        of_object(found),
+        _schedule(found),
         spec["misfire"],
     )
+
+
+def _schedule(found: CatalogObject) -> Schedule | None:
+    try:
+        return of_object(found)
+    except ValueError as fault:
+        raise Refused(f"{found.name}: {fault}") from None
 
 
 def _compile(found: CatalogObject, around: Around, taken: Taken | None) -> Subscription:
@@ -168,7 +175,7 @@ def edit(declared: Declared, patch: Mapping[str, Any], reason: str | None, at: d
 
 def _changed(declared: Declared, found: CatalogObject) -> Declared:
     compiled = _compile(found, declared.around, declared.taken)
-    schedule = of_object(found)
+    schedule = _schedule(found)
     if schedule is not None:
         schedule = reconcile(declared.schedule, schedule)
     misfire = found.spec["misfire"]

@@ -15,6 +15,7 @@ from sereno.execution_plane.guards.judgement import ErrorKind
 from sereno.execution_plane.guards.resumption import Choice
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.matcher import Index
+from sereno.mailbox.scope import EVERYTHING
 from sereno.subscriptions.models.types import Duration, Instant, Name
 
 MAX_LINE_BYTES = 1_000_000
@@ -90,12 +91,12 @@ class Edit(_OfSubscription):
 
 
 class Stop(_Control):
-    """Everything in the scope stands still: `*`, a tenant, `agent:NAME` or `subscription:NAME`."""
+    """Everything in the scope stands still: `*`, TENANT, TENANT/agent/NAME or TENANT/subscription/NAME; where one tenant
+    is declared it may be left out (`agent/NAME`).
+    """
 
     do: Literal["stop", "release"]
-    scope: Annotated[
-        str, Field(pattern=r"^(\*|all|(tenant:|agent:|subscription:)?[a-z0-9][a-z0-9-]{0,62})$")
-    ] = "*"
+    scope: Annotated[str, Field(min_length=1, max_length=200)] = EVERYTHING
     reason: str | None = None
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.ledger import Moment
+from sereno.execution_plane.guards.suspension import guard_of
 from sereno.execution_plane.simulate import said
 from sereno.execution_plane.simulate.agenda import Key
 from sereno.execution_plane.simulate.backlog import Held
@@ -16,7 +17,8 @@ def re_enter(world: World, key: Key, held: Held, drop: str | None, at: datetime)
     """Decide a held event again, or drop it for a reason that was given."""
     arrival = held.arrival
     if drop is not None:
-        yield said.decision(at, arrival.envelope.id, key[1], outcome="dropped", guard="rights", reason=drop)
+        guard = "delivery" if drop == "misfire" else guard_of(held.cause)
+        yield said.decision(at, arrival.envelope.id, key[1], outcome="dropped", guard=guard, reason=drop)
         return
     subscription = world.subscriptions[key].compiled
     activation = activation_of(arrival.envelope, arrival.attributes, subscription, "held")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
@@ -81,3 +82,10 @@ def _sentence(problem: Mapping[str, Any]) -> str:
 def _place(fault: Mapping[str, Any]) -> str:
     line = fault.get("line")
     return f"line {line}: {fault['path']}" if line else str(fault["path"])
+
+
+def segment(name: str, argument: str) -> str:
+    """A name as one segment of a path. Raises `CommandError` naming the command's argument when it is empty."""
+    if not name.strip():
+        raise CommandError(f"{argument}: expected a name or an id, got an empty text")
+    return quote(name, safe="")

@@ -1,7 +1,7 @@
 """How commands print: tables for people, JSON for programs."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -29,17 +29,25 @@ def print_line(value: Any) -> None:
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None
 ) -> None:
-    """A table on stdout; `None` is shown as an empty cell, everything else as it is, never as markup."""
+    """A table on stdout; `None` is shown as an empty cell, what has parts as JSON, nothing as markup."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, column in enumerate(columns):
         # The first column names the row: people copy it, so it is never broken.
         table.add_column(column, overflow="fold", no_wrap=place == 0)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else plain(str(cell))) for cell in row))
+        table.add_row(*(Text(plain(_text(cell))) for cell in row))
     console = Console()
     if not console.is_terminal:
         console.width = _PIPED_WIDTH
     console.print(table)
+
+
+def _text(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool | Mapping | list | tuple):
+        return orjson.dumps(cell, default=str).decode()
+    return str(cell)
 
 
 def plain(text: str) -> str:

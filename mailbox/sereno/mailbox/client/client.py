@@ -126,10 +126,9 @@ class MailboxClient:
         reason: str,
         *,
         preview: bool = False,
-        limit: int | None = None,
     ) -> int:
         """End open messages by a person's decision; how many. `preview` only counts."""
-        return await self._bulk("dead-letter", agent, selection, reason, preview=preview, limit=limit)
+        return await self._bulk("dead-letter", agent, selection, reason, preview=preview)
 
     async def redrive(
         self,
@@ -138,17 +137,12 @@ class MailboxClient:
         reason: str,
         *,
         preview: bool = False,
-        limit: int | None = None,
     ) -> int:
         """Make dead messages ready again with counters anew; how many. `preview` only counts."""
-        return await self._bulk("redrive", agent, selection, reason, preview=preview, limit=limit)
+        return await self._bulk("redrive", agent, selection, reason, preview=preview)
 
-    async def _bulk(
-        self, verb: str, agent: str, selection: Selection, reason: str, *, preview: bool, limit: int | None
-    ) -> int:
+    async def _bulk(self, verb: str, agent: str, selection: Selection, reason: str, *, preview: bool) -> int:
         body: dict[str, Any] = {"filter": selection.body(), "reason": reason, "preview": preview}
-        if limit is not None:
-            body["limit"] = limit
         answer = await self._post(f"{_mailbox(agent)}/{verb}{self._query}", body, REQUEST_SECONDS * 6)
         return int(answer["count"])
 

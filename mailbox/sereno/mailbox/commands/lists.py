@@ -1,13 +1,12 @@
 """`sereno mailbox list|show` and `sereno notices`: what stands in the mailboxes, how old it is, and who holds it."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from itertools import islice
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
+from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.mailbox.commands.options import (
@@ -25,6 +24,7 @@ from sereno.mailbox.commands.options import (
     mailbox_path,
     print_rows,
 )
+from sereno.subscriptions.duration import format_duration
 
 MAX_LIMIT = 1000
 _MAILBOXES = ["tenant", "agent", "ready", "waiting", "held", "leased", "parked", "dead", "oldest ready"]
@@ -37,6 +37,7 @@ _MESSAGES = [
     "token",
     "holder",
     "incarnation",
+    "lease",
     "lease ends in",
     "subscription",
 ]
@@ -50,6 +51,9 @@ def list_mailboxes(
     ] = None,
     subscription: Subscription = None,
     died_of: DiedOf = None,
+    holder: Annotated[
+        str | None, typer.Option("--holder", help="Only what this principal or incarnation holds.")
+    ] = None,
     older_than: OlderThan = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT)] = 100,
     tenant: Tenant = None,
@@ -64,11 +68,14 @@ def list_mailboxes(
         "--state": state,
         "--subscription": subscription,
         "--died-of": died_of,
+        "--holder": holder,
         "--older-than": older_than,
     }
     now = datetime.now(UTC)
     if died_of is not None and state not in {None, "dead"}:
         raise CommandError(f"--died-of: expected with it no --state but dead, got {state}")
+    if holder is not None and (died_of is not None or state not in {None, "leased"}):
+        raise CommandError("--holder: expected with it no --died-of and no --state but leased")
     if agent is None:
         if given := [option for option, value in filters.items() if value is not None]:
             raise CommandError(f"{given[0]}: expected an AGENT whose messages to list")
@@ -81,30 +88,19 @@ def list_mailboxes(
             }
         print_rows(answer, "mailboxes", _MAILBOXES, json)
         return
-    narrowed = any(given is not None for given in (subscription, died_of, older_than))
     answer = client(url, token, data).get(
         f"{mailbox_path(agent)}/messages",
         tenant=tenant,
-        state="dead" if died_of is not None else state,
-        # What is narrowed here is asked for in full.
-        limit=MAX_LIMIT if narrowed else limit,
+        state=state,
+        subscription=subscription,
+        reason=died_of,
+        holder=holder,
+        older_than_seconds=None if least is None else least.total_seconds(),
+        limit=limit,
     )
-    before = None if least is None else now - least
-    kept = (row for row in answer["messages"] if _meant(row, subscription, died_of, before))
-    answer = {"messages": list(islice(kept, limit))}
     if not json:
         answer = {"messages": [_for_people(row, now) for row in answer["messages"]]}
     print_rows(answer, "messages", _MESSAGES, json)
-
-
-def _meant(
-    row: Mapping[str, Any], subscription: str | None, died_of: str | None, before: datetime | None
-) -> bool:
-    return (
-        (subscription is None or row["subscription"]["name"] == subscription)
-        and (died_of is None or row["reason"] == died_of)
-        and (before is None or datetime.fromisoformat(row["deposited_at"]) <= before)
-    )
 
 
 def _aged(row: Mapping[str, Any], column: str, since: str, now: datetime) -> dict[str, Any]:
@@ -116,6 +112,7 @@ def _for_people(row: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     shown = _aged(row, "age", "deposited_at", now) | {"subscription": row["subscription"]["name"]}
     if row["state"] != "leased":
         return shown | {"holder": None, "incarnation": None, "token": None}
+    shown |= {"lease": format_duration(timedelta(seconds=round(row["granted_seconds"])))}
     left = datetime.fromisoformat(row["leased_until"]) - now
     return shown | {"lease ends in": f"{max(0.0, left.total_seconds()):.0f}s"}
 
@@ -129,7 +126,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one message: what it says, who holds it, and every lease it had."""
-    answer = client(url, token, data).get(f"/v1/messages/{quote(message, safe='')}")
+    answer = client(url, token, data).get(f"/v1/messages/{segment(message, 'MESSAGE')}")
     if json:
         print_json(answer)
         return

@@ -3,11 +3,10 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
-from sereno.mailbox.cli.client import TIMEOUT_SECONDS, Client
+from sereno.mailbox.cli.client import TIMEOUT_SECONDS, Client, segment
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.output import print_json, print_table
@@ -38,7 +37,7 @@ def client(
 
 def mailbox_path(agent: str) -> str:
     """Where the mailbox of an agent is, by its name with or without `agent:`."""
-    return f"/v1/mailboxes/{quote(agent.removeprefix('agent:'), safe='')}"
+    return f"/v1/mailboxes/{segment(agent.removeprefix('agent:'), 'AGENT')}"
 
 
 def duration(option: str, text: str | None, *, least: timedelta = timedelta(0)) -> timedelta | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import nkeys
 from nats.aio.client import Client
@@ -21,8 +21,11 @@ from nats.js.errors import NotFoundError
 INGRESS = "INGRESS"
 REPORTS = "REPORTS"
 MANIFESTS = "sereno_manifests"
+BUCKET_STREAM = f"KV_{MANIFESTS}"
+"""The stream by which NATS keeps the bucket of manifests."""
 PUBLISH_TIMEOUT_SECONDS = 5.0
 CONNECT_TIMEOUT_SECONDS = 5
+READY_SECONDS = 2.0
 
 _GIB = 1 << 30
 _PLAIN = re.compile(r"^[a-z0-9_-]+$")
@@ -126,16 +129,49 @@ def _reason(fault: BaseException) -> str:
 
 async def ensure_streams(js: JetStreamContext, *, replicas: int = 1) -> None:
     """Make the streams and the bucket, or bring their settings up to date."""
+    made = await make_missing(js, replicas=replicas)
     for config in streams(replicas):
-        try:
-            await js.stream_info(config.name or "")
-        except NotFoundError:
-            await js.add_stream(config)
-        else:
+        if config.name not in made:
             await js.update_stream(config)
-    try:
-        await js.key_value(MANIFESTS)
-    except NotFoundError:
+
+
+async def make_missing(js: JetStreamContext, *, replicas: int = 1) -> Sequence[str]:
+    """Make those of the streams and the bucket that do not exist; their names."""
+    made = []
+    for config in streams(replicas):
+        if config.name and not await _exists(js, config.name):
+            await js.add_stream(config)
+            made.append(config.name)
+    if not await _exists(js, BUCKET_STREAM):
         await js.create_key_value(
             KeyValueConfig(bucket=MANIFESTS, history=1, storage=StorageType.FILE, replicas=replicas)
         )
+        made.append(MANIFESTS)
+    return made
+
+
+async def _exists(js: JetStreamContext, stream: str) -> bool:
+    try:
+        await js.stream_info(stream)
+    except NotFoundError:
+        return False
+    return True
+
+
+async def checks(nats: Client, needed: Iterable[str]) -> Mapping[str, str | None]:
+    """The connection, and each needed stream or bucket while it stands: `None` when fine, else a sentence."""
+    if not nats.is_connected:
+        return {"nats": "NATS is not connected"}
+    js = nats.jetstream(timeout=READY_SECONDS)
+    found = await asyncio.gather(*(_check(js, name) for name in needed))
+    return {"nats": None, **dict(zip(needed, found, strict=True))}
+
+
+async def _check(js: JetStreamContext, name: str) -> str | None:
+    kind, stream = ("bucket", BUCKET_STREAM) if name == MANIFESTS else ("stream", name)
+    try:
+        if await _exists(js, stream):
+            return None
+    except (NatsError, TimeoutError) as fault:
+        return f"NATS does not tell whether the {kind} {name} exists ({type(fault).__name__})"
+    return f"the {kind} {name} does not exist; 'sereno up' makes it again"

@@ -4,11 +4,15 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from sereno.mailbox.engine.http_protocol import LimitedProtocol, Limits
+
 DRAIN_SECONDS = 5
+LIMITS = Limits()
 
 
 class AddressInUseError(Exception):
@@ -31,10 +35,13 @@ def bind(host: str, port: int) -> socket.socket:
         raise AddressInUseError(f"cannot listen on {host}:{port}: {fault.strerror or fault}") from fault
 
 
-async def serve(app: ASGIApp, listening: socket.socket, stop: asyncio.Event) -> None:
+async def serve(
+    app: ASGIApp, listening: socket.socket, stop: asyncio.Event, *, limits: Limits = LIMITS
+) -> None:
     """Answer requests until `stop` is set, then finish those under way for at most five seconds."""
     config = uvicorn.Config(
         app,
+        http=partial(LimitedProtocol, limits=limits),  # type: ignore[arg-type]  # annotated as a class, called only
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -14,6 +14,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from sereno.mailbox.engine import known_settings
+
 Sources = tuple[PydanticBaseSettingsSource, ...]
 
 
@@ -48,6 +50,13 @@ class Settings(BaseSettings):
     lease_key_file: Path | None = Field(
         None, description="execution plane: 32 bytes that authenticate lease bearers"
     )
+    sealing_key_file: Path | None = Field(
+        None,
+        description="execution plane: X25519 key (PEM) that opens sealed secrets; two while one is replaced",
+    )
+    sealing_public_key_file: Path | None = Field(
+        None, description="control plane: the public half, 32 bytes in base64, with which it seals secrets"
+    )
     admin_token_sha256_file: Path | None = Field(
         None, description="control plane: SHA-256 (hex) of the admin token"
     )
@@ -64,6 +73,7 @@ class Settings(BaseSettings):
     ) -> Sources:
         """Flags (given as arguments) beat the environment, which beats the file."""
         del dotenv_settings, file_secret_settings
+        known_settings.check_environment(os.environ, settings_cls.model_fields)
         return init_settings, env_settings, *_file_source(settings_cls)
 
     def dsn(self) -> str:
@@ -82,4 +92,6 @@ def _file_source(settings_cls: type[BaseSettings]) -> Sources:
     if not Path(path).is_file():  # the sources would take a file that is missing for one that is empty
         raise FileNotFoundError(ENOENT, os.strerror(ENOENT), path)
     kind = TomlConfigSettingsSource if path.endswith(".toml") else JsonConfigSettingsSource
-    return (kind(settings_cls, Path(path)),)
+    source = kind(settings_cls, Path(path))
+    known_settings.check_file(path, source.init_kwargs, settings_cls.model_fields)
+    return (source,)

@@ -62,6 +62,7 @@ METRICS = {
         Metric("sereno.mailbox.verbs", "counter", "1", "Answers to lease verbs.", ("verb", "status")),
         Metric("sereno.mailbox.reaped", "counter", "1", "Leases ended by the reaper.", ("state",)),
         Metric("sereno.schedule.lateness", "histogram", "s", "Due instant until its signal was written."),
+        Metric("sereno.schedule.delivery", "histogram", "s", "Due instant until its outcome.", ("outcome",)),
         Metric("sereno.manifest.age", "histogram", "s", "Age of the manifest at each reading."),
         Metric("sereno.manifest.refused", "counter", "1", "Manifests refused.", ("reason",)),
         Metric("sereno.outbox.published", "counter", "1", "Rows published by the relay.", ("plane",)),
@@ -76,6 +77,35 @@ def counter(name: str) -> Counter:
     """The catalogued counter of this name."""
     metric = METRICS[name]
     return metrics.get_meter(_SCOPE).create_counter(name, unit=metric.unit, description=metric.description)
+
+
+class Tally:
+    """A counter for what happens thousands of times a second: it adds up here until the metrics are read."""
+
+    def __init__(self, name: str) -> None:
+        (self._label,) = METRICS[name].labels
+        self._counter = counter(name)
+        self._counts: dict[str | int, int] = {}
+
+    def add(self, amount: int, value: str | int) -> None:
+        """Count so many under this value of the metric's one label."""
+        self._counts[value] = self._counts.get(value, 0) + amount
+
+    def flush(self) -> None:
+        """Hand over what was counted."""
+        counts, self._counts = self._counts, {}
+        for value, amount in counts.items():
+            self._counter.add(amount, {self._label: str(value)})
+
+
+_TALLIES: list[Tally] = []
+
+
+def tally(name: str) -> Tally:
+    """The catalogued counter of this name, which has one label, as a tally."""
+    made = Tally(name)
+    _TALLIES.append(made)
+    return made
 
 
 def gauge(name: str) -> UpDownCounter:
@@ -104,7 +134,7 @@ def tracer() -> trace.Tracer:
 
 def logger(name: str, **bound: object) -> Any:
     """A structured logger; ids go in as keywords: `tenant`, `receipt`, `subscription`, `message`, `token`."""
-    return structlog.stdlib.get_logger(name).bind(logger=name, **bound)
+    return structlog.stdlib.get_logger(name, **bound)
 
 
 def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) -> None:
@@ -118,6 +148,7 @@ def setup(process: str, *, json_logs: bool = True, level: int = logging.INFO) ->
 def _setup_logs(process: str, *, json_logs: bool, level: int) -> None:
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
@@ -160,4 +191,6 @@ def _hide(key: str, value: object) -> object:
 
 def metrics_page() -> tuple[bytes, str]:
     """What `/metrics` answers: the body and its content type."""
+    for each in _TALLIES:
+        each.flush()
     return generate_latest(REGISTRY), CONTENT_TYPE_LATEST

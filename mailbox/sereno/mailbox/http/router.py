@@ -20,6 +20,8 @@ KnowsAgent = Callable[[str, str], bool]
 """Answers whether this tenant has declared this agent."""
 
 Limit = Annotated[int, Query(ge=1, le=1000)]
+Name = Annotated[shapes.Stored | None, Query(min_length=1, max_length=500)]
+Age = Annotated[float | None, Query(ge=0, le=shapes.MAX_AGE_SECONDS, allow_inf_nan=False)]
 
 
 def router(
@@ -134,12 +136,10 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
-        count = await mailbox.redrive(
-            home, which, reason=body.reason, principal=caller.name, preview=body.preview
-        )
-        return shapes.Count(count=count)
+        done = mailbox.redrive(home, which, reason=body.reason, principal=caller.name, preview=body.preview)
+        return shapes.Count(count=await _refusing(done))
 
-    @routes.post("/mailboxes/{agent}/dead-letter", tags=["mailbox"], summary="End what nobody holds")
+    @routes.post("/mailboxes/{agent}/dead-letter", tags=["mailbox"], summary="End open messages")
     async def dead_letter(
         agent: str,
         body: shapes.OperationBody,
@@ -148,10 +148,10 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
-        count = await mailbox.dead_letter(
+        done = mailbox.dead_letter(
             home, which, reason=body.reason, principal=caller.name, preview=body.preview
         )
-        return shapes.Count(count=count)
+        return shapes.Count(count=await _refusing(done))
 
 
 def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
@@ -165,14 +165,24 @@ def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: K
         "/mailboxes/{agent}/messages", tags=["mailbox"], summary="Messages of a mailbox, newest first"
     )
     async def messages(
+        *,
         agent: str,
         caller: Annotated[Principal, member],
         tenant: str | None = None,
         state: Literal["ready", "leased", "parked", "acked", "dead"] | None = None,
+        subscription: Name = None,
+        reason: Name = None,
+        holder: Name = None,
+        older_than_seconds: Age = None,
         limit: Limit = 100,
     ) -> dict[str, Any]:
         home = _reachable(caller, tenant, agent, knows_agent)
-        return {"messages": await listing.messages(mailbox.pool, home, agent, state=state, limit=limit)}
+        which = listing.Which(state, subscription, reason, holder, older_than_seconds)
+        try:
+            which.meant_state()
+        except ValueError as fault:
+            raise _of_field("query", fault) from fault
+        return {"messages": await listing.messages(mailbox.pool, home, agent, which, limit=limit)}
 
     @routes.get("/messages/{identifier}", tags=["mailbox"], summary="One message with its leases")
     async def message(identifier: str, caller: Annotated[Principal, member]) -> dict[str, Any]:
@@ -194,12 +204,16 @@ def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: K
 
 
 async def _answers(verb: Awaitable[Sequence[Answer]]) -> shapes.Answers:
-    try:
-        answers = await verb
-    except ValueError as fault:
-        path, _, sentence = str(fault).partition(": ")
-        raise _bad_input(f"body.{path}", sentence) from fault
+    answers = await _refusing(verb)
     return shapes.Answers(items=[shapes.AnswerItem.of(answer) for answer in answers])
+
+
+async def _refusing(work: Awaitable[T]) -> T:
+    """What it answers; a refusal of ours names the field of the body."""
+    try:
+        return await work
+    except ValueError as fault:
+        raise _of_field("body", fault) from fault
 
 
 def _read(path: str, reader: Callable[[], T]) -> T:
@@ -227,6 +241,12 @@ def _scope(caller: Principal, tenant: str | None) -> str | None:
     if tenant is not None and caller.tenant not in {"*", tenant}:
         raise Problem(403, "forbidden", f"{caller.name} may not read tenant {tenant}")
     return tenant or (None if caller.tenant == "*" else caller.tenant)
+
+
+def _of_field(where: str, fault: ValueError) -> Problem:
+    """The problem that a refusal `field: sentence` of ours is."""
+    path, _, sentence = str(fault).partition(": ")
+    return _bad_input(f"{where}.{path}", sentence)
 
 
 def _bad_input(path: str, message: str) -> Problem:

@@ -22,6 +22,7 @@ from sereno.mailbox.verbs import MAX_BATCH
 
 MAX_LEASE_SECONDS = 86_400.0
 MAX_WAIT_SECONDS = 60.0
+MAX_AGE_SECONDS = 100 * 366 * 86_400.0
 _MAX_TOKEN = (1 << 63) - 1
 
 
@@ -52,8 +53,8 @@ class ClaimBody(_Body):
     """What a worker asks for; without `lease_seconds` the message says how long."""
 
     max: int = Field(1, ge=1, le=MAX_BATCH, strict=True)
-    lease_seconds: float | None = Field(None, ge=1, le=MAX_LEASE_SECONDS, allow_inf_nan=False)
-    wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, allow_inf_nan=False)
+    lease_seconds: float | None = Field(None, ge=1, le=MAX_LEASE_SECONDS, strict=True)
+    wait_seconds: float = Field(0, ge=0, le=MAX_WAIT_SECONDS, strict=True)
     incarnation: Stored = Field("", max_length=200, description="Names this very process of the worker.")
 
 
@@ -77,9 +78,7 @@ class AckBodyItem(_Body):
 class ReleaseBodyItem(_Body):
     token: Token
     reason: Stored = Field(min_length=1, max_length=500)
-    retry_after: float | None = Field(
-        None, ge=0, le=MAX_LEASE_SECONDS, allow_inf_nan=False, description="Seconds."
-    )
+    retry_after: float | None = Field(None, ge=0, le=MAX_LEASE_SECONDS, strict=True, description="Seconds.")
 
     def item(self) -> ReleaseItem:
         return ReleaseItem(self.token, self.reason, self.retry_after)
@@ -157,7 +156,7 @@ class FilterBody(_Body):
     agent: Stored | None = None
     subscription: Stored | None = None
     reason: Stored | None = None
-    older_than_seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
+    older_than_seconds: float | None = Field(None, ge=0, le=MAX_AGE_SECONDS, allow_inf_nan=False)
     ids: list[str] | None = Field(None, max_length=MAX_BATCH)
 
     def filter(self, agent: str) -> Filter:

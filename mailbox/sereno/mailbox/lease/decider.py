@@ -121,7 +121,8 @@ def _of_subscription(work: Work, command: c.Hold | c.Unhold | c.Withdraw) -> Eve
         return Refusal(None, "closed")
     match command:
         case c.Hold(now, cause, cancel):
-            return () if cause in work.held_by else (e.Held(now, cause, cancel),)
+            untold = cancel and work.state is State.LEASED and work.cancel is None
+            return () if cause in work.held_by and not untold else (e.Held(now, cause, cancel),)
         case c.Unhold(now, cause):
             return (e.Unheld(now, cause),) if cause in work.held_by else ()
         case c.Withdraw(now, reason) if work.state is not State.LEASED:

@@ -33,6 +33,9 @@ _READERS: Mapping[str, Callable[[Row], e.Event]] = {
     "carried": lambda row: e.Carried(row["at"], carry.loads(row["data"])),
 }
 
+KINDS = frozenset(_READERS) | NOT_TRANSITIONS
+"""Every kind of event that the log holds."""
+
 
 def read(row: Row) -> e.Event | None:
     """The event of a row; None when it changed nothing.

@@ -6,6 +6,7 @@ from typing import Literal
 from sereno.subscriptions.models.agent import AgentSpec
 from sereno.subscriptions.models.endpoint import EndpointSpec
 from sereno.subscriptions.models.filter import Filter
+from sereno.subscriptions.models.mapping import BodyMapping
 from sereno.subscriptions.models.metadata import Metadata
 from sereno.subscriptions.models.source import Source, TimeSource
 from sereno.subscriptions.models.subscription import SubscriptionSpec
@@ -24,6 +25,7 @@ SPECS: Mapping[Kind, type[Spec]] = {
 __all__ = [
     "SPECS",
     "AgentSpec",
+    "BodyMapping",
     "EndpointSpec",
     "Filter",
     "Kind",

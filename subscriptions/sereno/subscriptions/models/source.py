@@ -19,6 +19,10 @@ from sereno.subscriptions.models.types import (
 
 Expression = Annotated[StrictStr, Field(min_length=1, max_length=1000)]
 LocalTime = Annotated[StrictStr, Field(min_length=8, max_length=35)]
+# With iCalendar parameters before it: `TZID=America/Argentina/Buenos_Aires:20260302T150000`.
+# It travels whole in the signed snapshot of its subscription.
+Calendar = Annotated[Text, Field(max_length=300_000)]
+ListedTime = Annotated[StrictStr, Field(min_length=8, max_length=160)]
 
 
 class WebhookSource(Declared):
@@ -46,10 +50,10 @@ class TimeSource(Declared):
     rrule: Text | None = None
     dtstart: LocalTime | None = None
     cron: Text | None = None
-    ics: Text | None = None
+    ics: Calendar | None = None
     zone: Zone | None = None
-    exdates: tuple[LocalTime, ...] = ()
-    rdates: tuple[LocalTime, ...] = ()
+    exdates: Annotated[tuple[ListedTime, ...], Field(max_length=10_000)] = ()
+    rdates: Annotated[tuple[ListedTime, ...], Field(max_length=10_000)] = ()
     gap: Literal["shift", "skip"] | None = None
     overlap: Literal["first", "second", "both"] | None = None
 

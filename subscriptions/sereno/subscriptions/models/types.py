@@ -4,9 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
 from typing import Annotated, Any, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
@@ -24,14 +22,18 @@ from pydantic_core import CoreSchema, core_schema
 
 from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.rate import Money, MoneyRate, Rate, parse_money, parse_money_rate, parse_rate
+from sereno.subscriptions.recurrence.iana import iana
 
 T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _PRINCIPAL = re.compile(r"(user|team|service|agent):[A-Za-z0-9][A-Za-z0-9._@+-]{0,126}")
-_SECRET = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]{0,127}|file:/[^\x00-\x1f]{1,1023}")
+_SECRET = re.compile(
+    r"env:[A-Za-z_][A-Za-z0-9_]{0,127}|file:/[^\x00-\x1f]{1,1023}|sealed:[0-9a-f]{16}:[A-Za-z0-9_-]{1,4096}"
+)
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}")
 _ATTRIBUTE = re.compile(r"[a-z][a-z0-9]{0,19}")
+_BODY_PATH = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,63}(?:\.[A-Za-z_$][A-Za-z0-9_$-]{0,63}){0,8}")
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 _SIZE = re.compile(r"([0-9]{1,9}) ?(B|KiB|MiB|kB|MB)")
 _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "kB": 1000, "MB": 1000**2}
@@ -95,17 +97,8 @@ def format_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-@lru_cache(maxsize=1024)
-def _known_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
-
-
 def _check_zone(name: str) -> str:
-    if not _known_zone(name):
+    if iana(name) is None:
         raise ValueError("expected an IANA time zone such as Europe/Madrid, or UTC")
     return name
 
@@ -152,7 +145,8 @@ AgentReference = Annotated[
 SecretReference = Annotated[
     StrictStr,
     _matches(
-        _SECRET, "a reference to a secret, env:NAME or file:/absolute/path (a secret itself is not kept here)"
+        _SECRET,
+        "a reference to a secret, env:NAME or file:/absolute/path (a secret itself is not kept here)",
     ),
 ]
 EventType = Annotated[
@@ -199,4 +193,7 @@ AmountRate = Annotated[
     _read(MoneyRate, parse_money_rate, "an amount per period such as 5.00 EUR/day"),
     PlainSerializer(str, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "examples": ["5.00 EUR/day"]}),
+]
+BodyPath = Annotated[
+    StrictStr, _matches(_BODY_PATH, "a path into the body such as issue.title, without a leading body.")
 ]

@@ -4,11 +4,12 @@ Fixed times in a gap fire when the clock changes, wildcard times follow real tim
 month and day of week are joined by OR unless one of them starts with `*`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from cronsim import CronSim, CronSimError
 
+from sereno.subscriptions.recurrence.local_time import Shaped
 from sereno.subscriptions.recurrence.refusal import Refused, shortened
 
 MAX_LENGTH = 300
@@ -36,6 +37,23 @@ def cron_instants(line: str, zone: tzinfo, since: datetime) -> Iterator[datetime
                 yield instant
     except OverflowError:
         return
+
+
+def cron_shaped(
+    line: str, zone: tzinfo, instants: Iterator[datetime], added: Container[datetime] = ()
+) -> Iterator[tuple[datetime, Shaped | None]]:
+    """The instants, each with whether a change of the clock shaped it; those that were added are as written."""
+    simulation = _simulation(line, datetime(2026, 1, 1, tzinfo=UTC))
+    for instant in instants:
+        local = instant.astimezone(zone)
+        if local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset():
+            yield instant, "overlap"
+        elif instant not in added and (
+            local.minute not in simulation.minutes or local.hour not in simulation.hours
+        ):
+            yield instant, "gap"
+        else:
+            yield instant, None
 
 
 def _simulation(line: str, begin: datetime) -> CronSim:

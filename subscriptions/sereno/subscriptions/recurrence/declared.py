@@ -1,15 +1,16 @@
 """A series as fields say it: `dtstart`, a zone, rules, and times added or left out."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from sereno.subscriptions.recurrence.calendar_series import read_series
 from sereno.subscriptions.recurrence.calendar_text import Calendar, Component, Property
+from sereno.subscriptions.recurrence.calendar_values import listed, written, zones_of
 from sereno.subscriptions.recurrence.local_time import DEFAULT, Policy
 from sereno.subscriptions.recurrence.moment import parse_moment
 from sereno.subscriptions.recurrence.refusal import Refused
-from sereno.subscriptions.recurrence.series import Series
+from sereno.subscriptions.recurrence.series import Series, Written
 
 _PARAMETERS = re.compile(r"(?P<parameters>[A-Za-z-]+=[^:]*):(?P<values>.*)", re.DOTALL)
 
@@ -37,6 +38,14 @@ def declared_series(
     }
     entry = Component("VEVENT", properties)
     return read_series(None, [entry], Calendar((entry,), {}), zone, policy).series
+
+
+def declared_times(name: str, texts: Sequence[str]) -> Iterator[Written]:
+    """The times of `rdates` or `exdates`, as they were written; Refused names what was expected."""
+    zones = zones_of({})
+    for text in texts:
+        value = _value(name, text)
+        yield from (written(value, zones, each.partition("/")[0]) for each in listed(value))
 
 
 def _start(text: str, zone: tzinfo | None) -> str:

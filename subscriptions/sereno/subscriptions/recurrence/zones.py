@@ -2,14 +2,12 @@
 
 from datetime import UTC, tzinfo
 from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
+from sereno.subscriptions.recurrence.iana import iana
 from sereno.subscriptions.recurrence.refusal import Refused, shortened
 
-_NO_PLACES = frozenset({"localtime", "posixrules", "Factory", "posix", "right"})
-_LONGEST = 64
 _UTC_NAMES = frozenset(
     {"UTC", "Z", "Etc/UTC", "Zulu", "UCT", "Universal", "Etc/Universal", "Etc/Zulu", "Etc/UCT"}
 )
@@ -33,23 +31,9 @@ def zone_named(name: str) -> tzinfo:
 def _find(name: str) -> tzinfo | None:
     if name in _UTC_NAMES:
         return UTC
-    found = _iana(name) or _iana(WINDOWS_TO_OLSON.get(name, ""))
+    found = iana(name) or iana(WINDOWS_TO_OLSON.get(name, ""))
     if found is None and name.startswith("/"):
         parts = name.strip("/").split("/")
         for first in range(max(0, len(parts) - 3), len(parts)):
-            found = found or _iana("/".join(parts[first:]))
+            found = found or iana("/".join(parts[first:]))
     return found
-
-
-def _iana(name: str) -> tzinfo | None:
-    if (
-        not name
-        or len(name) > _LONGEST
-        or name in _NO_PLACES
-        or name.split("/", maxsplit=1)[0] in ("posix", "right")
-    ):
-        return None
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None

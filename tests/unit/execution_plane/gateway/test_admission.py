@@ -8,6 +8,7 @@ import pytest
 
 from sereno.execution_plane.gateway.admission import STRANGER, Admission, Admitted, Arrival, Refused
 from sereno.execution_plane.gateway.endpoint import Endpoint, of_spec
+from sereno.execution_plane.gateway.ping import Answered
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.subscriptions.models.endpoint import EndpointSpec
 
@@ -38,7 +39,7 @@ def arrival(
     return Arrival(headers, body, RECORDED, {"traceparent": PARENT})
 
 
-def admitted(decision: Admitted | Refused) -> Admitted:
+def admitted(decision: Admitted | Answered | Refused) -> Admitted:
     assert isinstance(decision, Admitted), decision
     return decision
 
@@ -109,3 +110,61 @@ def test_the_second_of_two_secrets_serves_while_one_is_being_replaced() -> None:
     admitted(admission({"HOOK": "old", "NEXT": "key"}).admit(both, arrival()))
     # One of the two may be gone.
     admitted(admission({"NEXT": "key"}).admit(both, arrival()))
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (rb'{"note": "a\u0000b"}', "data.note"),
+        (rb'{"a": [{"b": 1}, {"c": "\u0000"}]}', "data.a[1].c"),
+        (rb'{"a": {"ke\u0000y": 1}}', "data.a.ke"),
+        (rb'["\u0000"]', "data[0]"),
+    ],
+)
+def test_text_that_cannot_be_stored_is_refused_by_the_member_that_holds_it(body: bytes, field: str) -> None:
+    refused = admission().admit(endpoint(), arrival(body))
+    assert isinstance(refused, Refused)
+    assert (refused.status, refused.code, refused.field) == (400, "bad_input", field)
+    assert refused.detail.startswith(f"{field}: expected text without the NUL character")
+
+
+def test_a_text_that_quotes_the_escape_of_nul_is_stored() -> None:
+    (envelope,) = admitted(admission().admit(endpoint(), arrival(rb'{"n": "\\u0000"}'))).envelopes
+    assert envelope.data == {"n": "\\u0000"}
+
+
+def test_an_id_too_long_to_be_looked_up_is_refused() -> None:
+    def sent(length: int) -> Arrival:
+        body = b'{"specversion":"1.0","source":"/s","type":"t","id":"%b"}' % (b"x" * length)
+        return arrival(body, kind="application/cloudevents+json")
+
+    admitted(admission().admit(endpoint(max_body=5_000), sent(2_048)))
+    refused = admission().admit(endpoint(max_body=5_000), sent(2_049))
+    assert refused == Refused(400, "bad_input", "id: expected at most 2,048 bytes", "id")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"n": 1e400}',
+        b'{"n": -1e400}',
+        b'{"n": NaN}',
+        b'{"n": Infinity}',
+        b'{"n": 36893488147419103232}',
+        rb'{"n": "\ud800"}',
+        b"[" * 10_000 + b"]" * 10_000,
+        b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    ],
+    ids=["1e400", "-1e400", "NaN", "Infinity", "2**65", "lone surrogate", "deep list", "deep object"],
+)
+def test_what_two_readers_would_read_differently_is_refused_after_authentication(body: bytes) -> None:
+    refused = admission().admit(endpoint(max_body=100_000), arrival(body))
+    assert isinstance(refused, Refused)
+    assert (refused.status, refused.code) == (400, "invalid_json")
+    assert admission().admit(endpoint(max_body=100_000), arrival(body, key=b"another")) == STRANGER
+
+
+def test_a_very_long_member_name_is_stored() -> None:
+    body = b'{"%b": 1}' % (b"k" * 60_000)
+    (envelope,) = admitted(admission().admit(endpoint(max_body=100_000), arrival(body))).envelopes
+    assert envelope.data == {"k" * 60_000: 1}

@@ -125,3 +125,20 @@ async def test_too_many_waiting_events_are_refused_rather_than_kept_in_memory(
     ingress.open.set()
     await kept
     await commit.store("acme", [b"4"])
+
+
+async def test_behind_a_slow_disk_events_gather_instead_of_queueing_as_messages() -> None:
+    ingress = Ingress()
+    ingress.open.clear()
+    commit = GroupCommit(ingress, max_wait_seconds=0)
+    storing = []
+    for number in range(40):
+        storing.append(asyncio.create_task(commit.store("acme", [b"%d" % number])))
+        for _ in range(3):
+            await asyncio.sleep(0)
+    other = asyncio.create_task(commit.store("other", [b"1"]))
+    ingress.open.set()
+    await asyncio.gather(other, *storing)
+    messages = [events for tenant, events in ingress.published if tenant == "acme"]
+    assert len(messages) == group_commit.MAX_WRITING + 1
+    assert [number for events in messages for number in events] == list(range(40))

@@ -7,14 +7,31 @@ import pytest
 from sereno.envelope.event import NULL
 from sereno.envelope.rejection import Rejected
 from sereno.execution_plane import outside
-from sereno.execution_plane.gateway.occurrence import Occurrence, Unsupported, read
+from sereno.execution_plane.gateway.endpoint import Endpoint, of_spec
+from sereno.execution_plane.gateway.occurrence import Found, Occurrence, Unsupported, read
+from sereno.execution_plane.gateway.signatures.scheme import Request, Verified
+from sereno.subscriptions.models.endpoint import EndpointSpec
 
 JSON = [("content-type", "application/json")]
 ISSUE = {"action": "opened", "issue": {"number": 1}, "sender": {"login": "marta"}}
 
 
-def one(scheme: Any, headers: list[tuple[str, str]], body: bytes) -> Occurrence:
-    found = read(scheme, "webhook/hub", headers, body, fresh_id="fresh")
+def endpoint(scheme: str, **more: Any) -> Endpoint:
+    spec = {
+        "scheme": scheme,
+        "secrets": ["env:HOOK"],
+        **({"header": "X-S"} if scheme == "hmac" else {}),
+        **more,
+    }
+    return of_spec("acme", "hub", EndpointSpec.model_validate(spec))
+
+
+def read_by(scheme: str, headers: list[tuple[str, str]], body: bytes) -> Found:
+    return read(endpoint(scheme), Request(headers, body), Verified(), fresh_id="fresh")
+
+
+def one(scheme: str, headers: list[tuple[str, str]], body: bytes) -> Occurrence:
+    found = read_by(scheme, headers, body)
     assert isinstance(found, tuple)
     assert len(found) == 1
     return found[0]
@@ -47,7 +64,7 @@ class TestGitHub:
         assert one("github", headers, self.body).event.id == sha256(self.body)
 
     def test_a_body_that_is_no_object_is_refused(self) -> None:
-        found = read("github", "webhook/hub", JSON, b"[1]", fresh_id="fresh")
+        found = read_by("github", JSON, b"[1]")
         assert found == Rejected("invalid_data", "the body of a GitHub webhook is a JSON object", "data")
 
 
@@ -65,7 +82,7 @@ class TestPlainJson:
 
     @pytest.mark.parametrize("body", [b"", b"{", b'{"a":1,"a":2}', b"\xff", b"NaN"])
     def test_malformed_json_is_refused_with_what_is_wrong(self, body: bytes) -> None:
-        found = read("hmac", "webhook/hub", JSON, body, fresh_id="fresh")
+        found = read_by("hmac", JSON, body)
         assert isinstance(found, Rejected)
         assert "data" in found.message
 
@@ -74,7 +91,7 @@ class TestPlainJson:
     )
     def test_other_formats_are_not_supported(self, kind: str | None) -> None:
         headers = [] if kind is None else [("content-type", kind)]
-        assert isinstance(read("hmac", "webhook/hub", headers, b"{}", fresh_id="fresh"), Unsupported)
+        assert isinstance(read_by("hmac", headers, b"{}"), Unsupported)
 
 
 EVENT = {"specversion": "1.0", "id": "e-1", "source": "/shop", "type": "com.acme.order", "data": {"n": 1}}
@@ -94,7 +111,7 @@ class TestCloudEvents:
     def test_each_event_of_a_batch_has_a_body_hash_of_its_own(self) -> None:
         body = orjson.dumps([EVENT, EVENT | {"id": "e-2"}])
         headers = [("content-type", "application/cloudevents-batch+json")]
-        found = read("hmac", "webhook/hub", headers, body, fresh_id="fresh")
+        found = read_by("hmac", headers, body)
         assert isinstance(found, tuple)
         assert [occurrence.dedupkey for occurrence in found] == ["/shop#e-1", "/shop#e-2"]
         assert len({str(occurrence.notes[outside.BODY_SHA256]) for occurrence in found}) == 2
@@ -118,6 +135,6 @@ class TestCloudEvents:
         assert found.notes[outside.CLAIMED] == {"type": "sereno.condition.met"}
 
     def test_an_invalid_event_names_the_attribute(self) -> None:
-        found = read("hmac", "webhook/hub", STRUCTURED, b'{"specversion":"1.0"}', fresh_id="fresh")
+        found = read_by("hmac", STRUCTURED, b'{"specversion":"1.0"}')
         assert isinstance(found, Rejected)
         assert found.field in {"id", "source", "type"}

@@ -29,6 +29,7 @@ from sereno.execution_plane.guards.state import Memory
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.tenancy import Tenancy
 from sereno.execution_plane.guards.verdict import Verdict
+from sereno.execution_plane.outside import ENDPOINT_PAUSED, FORCED
 from tests.passages import NOON, activation, receiptid, received, subscription
 
 MINUTE = timedelta(minutes=1)
@@ -133,12 +134,17 @@ def test_dedup_lets_an_occurrence_through_when_the_window_of_the_first_is_over()
     assert said_by(dedup, late).answer == "passed"
 
 
-@pytest.mark.parametrize("entry", ["held", "forced"])
-def test_dedup_does_not_ask_again_what_was_held_or_is_forced(entry: Any) -> None:
+def test_dedup_does_not_ask_again_what_was_held_or_is_forced() -> None:
     one = given(known={"same_key": EARLIER})
-    again = one._replace(activation=one.activation._replace(entry=entry))
-    said = said_by(dedup, again)
-    assert (said.answer, said.numbers["entry"]) == ("passed", entry)
+    held = said_by(dedup, one._replace(activation=one.activation._replace(entry="held")))
+    assert (held.answer, held.numbers["entry"]) == ("passed", "held")
+    forced = said_by(dedup, given(known={"same_key": EARLIER}, notes={FORCED: "user:marta"}))
+    assert (forced.answer, forced.numbers["forced"]) == ("passed", True)
+
+
+def test_rights_records_what_comes_through_a_paused_endpoint() -> None:
+    said = said_by(rights, given(notes={ENDPOINT_PAUSED: True}))
+    assert (said.outcome, said.reason, said.numbers["endpoint"]) == ("dropped", "not_active", "paused")
 
 
 @pytest.mark.req(108)

@@ -16,6 +16,7 @@ from sereno.execution_plane.guards.flush import Delivered, Dropped, Frozen, Late
 from sereno.execution_plane.guards.pause import pause_of
 from sereno.execution_plane.guards.state import Memory
 from sereno.execution_plane.guards.subscription import Subscription
+from sereno.mailbox.scope import Scope
 from sereno.subscriptions.lifecycle import State
 from tests.passages import NOON, activation, received, subscription
 
@@ -209,9 +210,9 @@ def test_a_stop_freezes_a_batch_and_a_batch_is_not_early() -> None:
     one = Round(batch={"window": "5m"})
     one.event()
     assert one.flush(MINUTE) == Later(NOON + 5 * MINUTE)
-    one.ledger.stops = frozenset({"acme"})
+    one.ledger.stops = (Scope("acme"),)
     assert one.flush(5 * MINUTE) == Frozen("stopped")
-    one.ledger.stops = frozenset()
+    one.ledger.stops = ()
     assert isinstance(one.flush(5 * MINUTE), Delivered)
 
 

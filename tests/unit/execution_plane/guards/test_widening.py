@@ -14,6 +14,7 @@ from sereno.execution_plane.guards import Ledger, Moment
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.pipeline.wake_up import message_of
+from sereno.mailbox.scope import Scope
 from tests.passages import NOON, received, subscription
 
 TEXT = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=12)
@@ -71,7 +72,7 @@ def test_no_field_of_an_envelope_opens_what_is_closed(why: str, changes: dict[st
         first = received(7, event_id="first")
         assert ledger.decide(activation_of(first, flat(first), watch), watch, Moment(NOON)).decided.message
     if known.get("stop"):
-        ledger.stops = frozenset({"acme"})
+        ledger.stops = (Scope("acme"),)
     if known.get("unjudged") and changes.get("trust") == "platform":
         # Only what the platform itself wrote may say that a condition was met.
         changes = {**changes, "trust": "authenticated"}

@@ -11,6 +11,7 @@ from sereno.execution_plane.explain.wording import of_reason
 from sereno.execution_plane.guards import Ledger, Moment, Passage
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.subscription import Subscription
+from sereno.mailbox.scope import Scope
 from tests.passages import NOON, activation, received, subscription
 
 NIGHT = {"zone": "UTC", "from": "11:00", "to": "13:00"}
@@ -20,7 +21,7 @@ def said_of(
     watch: Subscription, count: int = 1, *, stop: bool = False, busy: bool = False, **envelope: Any
 ) -> Passage:
     """The last of so many events within a moment."""
-    ledger = Ledger(stops=frozenset({"acme"} if stop else ()))
+    ledger = Ledger(stops=(Scope("acme"),) if stop else ())
     ancestors = envelope.pop("ancestors", ())
     same = envelope.pop("same", False)
     if busy:

@@ -194,7 +194,7 @@ def test_an_edit_of_the_rule_is_counted_anew() -> None:
         step = advance(fresh, fresh.next_due)
         fired += step.emit
         fresh = step.schedule
-    assert fired == [START, START + 3 * HOUR, START + 6 * HOUR]
+    assert fired == [START + 3 * HOUR, START + 6 * HOUR, START + 9 * HOUR]
 
 
 def test_a_later_expiry_lets_it_go_on() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -100,7 +100,6 @@ def test_a_line_that_is_too_long_is_refused_and_the_next_is_answered(monkeypatch
     assert second["instants"] == ["2026-03-07T07:30:00Z"]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(
         st.binary(max_size=200),

@@ -222,7 +222,7 @@ def test_a_chain_through_three_agents_back_to_the_first_is_refused(bench: Bench)
             {"at": at("12:00:01"), "do": "stop", "scope": "nobody"},
             "line 2: scope: nobody is not declared",
         ),
-        ({"at": at("12:00:01"), "do": "stop", "scope": "A B"}, "line 2: scope: "),
+        ({"at": at("12:00:01"), "do": "stop", "scope": "a/b"}, "line 2: scope: expected"),
         ({"at": at("12:00:01"), "do": "release"}, r"line 2: scope: no stop stands for \*"),
         (
             {"at": at("12:00:01"), "do": "verdict", "event": "e-1", "fires": True},

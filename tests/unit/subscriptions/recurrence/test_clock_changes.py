@@ -20,7 +20,7 @@ NEW_YORK = "America/New_York"
     ],
 )
 @pytest.mark.parametrize("overlap", ["first", "second", "both"])
-def test_b2_a_daily_time_in_the_gap(gap: Gap, overlap: Overlap, expected: list[str]) -> None:
+def test_b2_q55_a_daily_time_in_the_gap(gap: Gap, overlap: Overlap, expected: list[str]) -> None:
     rule = series("FREQ=DAILY;COUNT=3", "2026-03-07T02:30", NEW_YORK, Policy(gap, overlap))
     assert first(rule, 9) == expected
 
@@ -35,7 +35,7 @@ def test_b2_a_daily_time_in_the_gap(gap: Gap, overlap: Overlap, expected: list[s
     ],
 )
 @pytest.mark.parametrize("gap", ["shift", "skip"])
-def test_b2_a_daily_time_in_the_overlap(gap: Gap, overlap: Overlap, expected: list[str]) -> None:
+def test_b2_q55_a_daily_time_in_the_overlap(gap: Gap, overlap: Overlap, expected: list[str]) -> None:
     rule = series("FREQ=DAILY;COUNT=3", "2026-10-31T01:30", NEW_YORK, Policy(gap, overlap))
     assert first(rule, 9) == expected
 

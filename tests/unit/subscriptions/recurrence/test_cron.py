@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.subscriptions.recurrence.cron import cron_instants
@@ -33,7 +33,6 @@ def test_a_fixed_time_that_the_clock_shows_twice_is_not_due_again_in_its_second_
 
 
 @pytest.mark.req(51)
-@settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from(LINES),
     st.sampled_from(("America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "UTC")),

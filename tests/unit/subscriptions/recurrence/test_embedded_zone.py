@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.subscriptions.recurrence.calendar_text import parse_calendar
@@ -42,7 +42,6 @@ near_changes = st.tuples(
 ).map(lambda found: datetime(*found[0], tzinfo=UTC) + timedelta(minutes=found[1]))
 
 
-@settings(deadline=None)
 @given(st.one_of(minutes, near_changes))
 def test_its_clock_is_that_of_the_same_rules_elsewhere(instant: datetime) -> None:
     ours, theirs = instant.astimezone(OFFICE), instant.astimezone(NEW_YORK)
@@ -50,7 +49,6 @@ def test_its_clock_is_that_of_the_same_rules_elsewhere(instant: datetime) -> Non
     assert ours.utcoffset() == theirs.utcoffset()
 
 
-@settings(deadline=None)
 @given(st.one_of(minutes, near_changes), st.integers(0, 1))
 def test_local_times_are_read_alike_also_in_gaps_and_overlaps(instant: datetime, fold: int) -> None:
     local = (instant - timedelta(hours=5)).replace(fold=fold)

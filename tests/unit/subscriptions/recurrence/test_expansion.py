@@ -5,7 +5,7 @@ from itertools import islice, pairwise, takewhile
 
 import pytest
 from dateutil.rrule import rrulestr
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from icalendar import Calendar
 from recurring_ical_events import of as recurring_events
@@ -79,7 +79,6 @@ def found(rule: str, start: datetime, zone: str | None, policy: Policy, *, count
 
 
 @pytest.mark.req(49, 160)
-@settings(max_examples=100, deadline=None)
 @given(rules(), starts)
 def test_the_expansion_agrees_with_dateutil(rule: str, start: datetime) -> None:
     read(rule)
@@ -91,7 +90,6 @@ def test_the_expansion_agrees_with_dateutil(rule: str, start: datetime) -> None:
 
 
 @pytest.mark.req(49, 160)
-@settings(max_examples=100, deadline=None)
 @given(rules(), starts, st.sampled_from(ZONES), policies, st.integers(0, 11))
 def test_from_any_moment_on_it_is_the_tail_of_the_whole(
     rule: str, start: datetime, zone: str, policy: Policy, number: int
@@ -110,7 +108,6 @@ def test_from_any_moment_on_it_is_the_tail_of_the_whole(
     ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(rules(), starts, st.sampled_from(ZONES), policies, st.integers(1, 10), st.integers(0, 9))
 def test_a_counted_rule_is_the_beginning_of_the_endless_one(  # noqa: PLR0917 - as Hypothesis gives them
     rule: str, start: datetime, zone: str, policy: Policy, count: int, number: int
@@ -124,7 +121,6 @@ def test_a_counted_rule_is_the_beginning_of_the_endless_one(  # noqa: PLR0917 - 
         assert [each.instant for each in occurrences(of, counted[number])] == counted[number:]
 
 
-@settings(max_examples=60, deadline=None)
 @given(rules(), starts, st.sampled_from(ZONES[:4]), st.integers(0, 11))
 def test_until_its_own_instant_a_rule_ends_there(rule: str, start: datetime, zone: str, number: int) -> None:
     read(rule)
@@ -135,7 +131,6 @@ def test_until_its_own_instant_a_rule_ends_there(rule: str, start: datetime, zon
 
 
 @pytest.mark.req(160)
-@settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from(("DAILY", "WEEKLY", "MONTHLY")), st.integers(2, 6))
 def test_changed_series_agree_with_recurring_ical_events(
     data: st.DataObject, frequency: str, count: int

@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.subscriptions.recurrence.refusal import Refused
@@ -88,7 +88,6 @@ def test_the_leap_second_is_read_as_the_last_second() -> None:
     assert parse_rule("FREQ=MINUTELY;BYSECOND=59,60").by_second == (59,)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_a_rule_or_a_refusal(text: str) -> None:
     with contextlib.suppress(Refused):

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sereno.execution_plane.gateway.headers import Headers, single
-from sereno.execution_plane.gateway.signatures.mac import digests, matches_any
+from sereno.execution_plane.gateway.headers import single
+from sereno.execution_plane.gateway.signatures.mac import claimed_bytes, digests, hexadecimal, matches_any
+from sereno.execution_plane.gateway.signatures.scheme import Failed, Request, Verified
 
 HEADER = "x-hub-signature-256"
 
@@ -21,8 +22,10 @@ class GitHub:
     name: ClassVar[str] = "github"
     signs_time: ClassVar[bool] = False
 
-    def verify(self, headers: Headers, body: bytes, secrets: Sequence[bytes]) -> bool:
+    def verify(self, request: Request, secrets: Sequence[bytes]) -> Verified | Failed:
         """See `Scheme.verify`."""
-        expected = [b"sha256=" + digest.hex().encode() for digest in digests(body, secrets)]
-        claimed = single(headers, HEADER)
-        return matches_any(None if claimed is None else claimed.encode("utf-8", "replace"), expected)
+        expected = hexadecimal(digests(request.body, secrets), b"sha256=")
+        claimed = single(request.headers, HEADER)
+        if matches_any(claimed_bytes(claimed), expected):
+            return Verified()
+        return Failed("signature_missing" if claimed is None else "signature_mismatch")

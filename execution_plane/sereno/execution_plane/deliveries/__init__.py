@@ -1,0 +1,1 @@
+"""What came to the webhook endpoints and what was answered, kept for the operator; and delivering it again."""

@@ -1,0 +1,161 @@
+"""Large data of a webhook: on disk once, referenced by its envelope, read by those who may."""
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import httpx
+import orjson
+import pytest
+from nats.aio.client import Client
+
+from sereno.envelope.decode import loads_batch
+from sereno.envelope.encode import flat
+from sereno.envelope.envelope import Envelope
+from sereno.envelope.identifiers import to_people
+from sereno.execution_plane import gateway_process
+from sereno.mailbox.bearer import LeaseBearers
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.deposit import deposit
+from sereno.mailbox.engine import http_server
+from sereno.mailbox.engine.bus import INGRESS
+from sereno.mailbox.engine.settings import Settings
+from tests.integration.execution_plane.declaring import (
+    ADMIN_TOKEN,
+    TENANT,
+    Declarer,
+    admin_token,
+    declare,
+    endpoint,
+    token_hash,
+)
+from tests.mailbox_messages import message
+
+Wait = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
+KEY = b"it is a secret"
+WORKER, ELSEWHERE = "srn_" + "w" * 43, "srn_" + "e" * 43
+BODY = orjson.dumps({"text": "x" * 100_000})
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A running gateway and what it stored."""
+
+    http: httpx.AsyncClient
+    nats: Client
+    lease_key: bytes
+
+    async def send(self, body: bytes) -> Envelope:
+        signature = hmac.digest(KEY, body, hashlib.sha256).hex()
+        headers = {"content-type": "application/json", "x-hub-signature-256": f"sha256={signature}"}
+        answer = await self.http.post("/in/in-hub", content=body, headers=headers)
+        assert answer.status_code == 202, answer.text
+        state = (await self.nats.jetstream().stream_info(INGRESS)).state
+        last = await self.nats.jetstream().get_msg(INGRESS, state.last_seq)
+        return loads_batch(last.data or b"")[-1]
+
+    async def read(self, reference: str | None, token: str, **query: str) -> httpx.Response:
+        assert reference is not None
+        return await self.http.get(reference, params=query, headers={"authorization": f"Bearer {token}"})
+
+
+@pytest.fixture
+async def gateway(
+    declarer: Declarer,
+    operator: Client,
+    settings: Callable[[str], Settings],
+    eventually: Wait,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Gateway]:
+    monkeypatch.setenv("HOOK_SECRET", KEY.decode())
+    bound = {"principal": "agent:triage", "scopes": ["agent:triage"]}
+    await declarer.publish(
+        admin_token(),
+        endpoint("hub", "in-hub", max_body=500_000),
+        declare("Agent", "triage", {"owner": "user:marta", "adapter": "pull"}),
+        declare("Token", "worker", bound, token_sha256=token_hash(WORKER)),
+    )
+    foreign = {"principal": "user:else", "scopes": []}
+    await declarer.publish(
+        declare("Token", "else", foreign, tenant="other", token_sha256=token_hash(ELSEWHERE)), tenant="other"
+    )
+    listening = http_server.bind("127.0.0.1", 0)
+    monkeypatch.setattr(http_server, "bind", lambda _host, _port: listening)
+    stop, own = asyncio.Event(), settings("gateway")
+    process = asyncio.create_task(gateway_process.run(own, stop))
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    assert own.lease_key_file is not None
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+
+        async def knows() -> bool:
+            assert not process.done(), process.exception()
+            answers = [
+                await client.get("/v1/manifest", headers={"authorization": f"Bearer {token}"})
+                for token in (ADMIN_TOKEN, ELSEWHERE)
+            ]
+            return all(answer.status_code == 200 for answer in answers)
+
+        await eventually(knows)
+        yield Gateway(client, operator, own.lease_key_file.read_bytes())
+        stop.set()
+        await process
+
+
+@pytest.mark.req(44)
+async def test_large_data_is_referenced_kept_once_and_read_whole(gateway: Gateway, pool: AnyPool) -> None:
+    one, again = await gateway.send(BODY), await gateway.send(BODY)
+    assert (one.data, one.dataref) == (None, again.dataref)
+    assert one.receiptid != again.receiptid
+    assert await pool.fetchval("SELECT count(*) FROM execution.large_data WHERE tenant_id = $1", TENANT) == 1
+    answer = await gateway.read(one.dataref, ADMIN_TOKEN)
+    assert answer.status_code == 200
+    assert answer.json() == orjson.loads(BODY)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    small = await gateway.send(b'{"text":"y"}')
+    assert (small.data, small.dataref) == ({"text": "y"}, None)
+
+
+@pytest.mark.req(45)
+async def test_who_may_not_read_is_told_in_one_word(gateway: Gateway, pool: AnyPool) -> None:
+    envelope = await gateway.send(BODY)
+    reference = str(envelope.dataref)
+    carrier, other = message(envelopes=[flat(envelope)]), message(agent="else", envelopes=[flat(envelope)])
+    async with pool.acquire() as connection, connection.transaction():
+        await deposit(connection, [carrier, other, idle := message()])
+    expected = {
+        (ADMIN_TOKEN, None): 200,
+        (WORKER, carrier.id): 200,
+        (WORKER, None): 403,
+        (WORKER, other.id): 403,
+        (WORKER, idle.id): 403,
+        (ELSEWHERE, None): 404,
+        (LeaseBearers(gateway.lease_key).issue(4711), carrier.id): 403,
+        ("srn_nobody", None): 401,
+    }
+    for (token, named), status in expected.items():
+        query = {} if named is None else {"message": to_people("msg", named)}
+        answer = await gateway.read(reference, token, **query)
+        assert (token, named, answer.status_code) == (token, named, status)
+        if status == 403:
+            assert answer.json()["code"] == "data_denied"
+    unknown = await gateway.read(reference[:-64] + "0" * 64, ADMIN_TOKEN)
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
+
+
+async def test_the_bearer_of_a_lease_reads_what_its_message_carries(gateway: Gateway, pool: AnyPool) -> None:
+    envelope = await gateway.send(BODY)
+    async with pool.acquire() as connection, connection.transaction():
+        await deposit(connection, [message(envelopes=[flat(envelope)])])
+    claimed = await gateway.http.post(
+        "/v1/mailboxes/triage/claim",
+        json={"max": 1, "lease_seconds": 60, "incarnation": "w-1"},
+        headers={"authorization": f"Bearer {WORKER}"},
+    )
+    assert claimed.status_code == 200, claimed.text
+    (leased,) = claimed.json()["messages"]
+    bearer = LeaseBearers(gateway.lease_key).issue(leased["lease"]["token"])
+    assert (await gateway.read(envelope.dataref, bearer)).json() == orjson.loads(BODY)
+    elsewhere = await gateway.send(orjson.dumps({"text": "z" * 100_000}))
+    assert (await gateway.read(elsewhere.dataref, bearer)).json()["code"] == "data_denied"
