@@ -87,7 +87,10 @@ async def test_what_a_newer_manifest_does_not_name_is_revoked(declarer: Declarer
     await declarer.publish(WATCH)
     await receiver.receive()
     catalog = catalog_of(receiver)
-    assert catalog.endpoint(token_hash("in-token")) is None
+    endpoint = catalog.endpoint(token_hash("in-token"))
+    # Its senders are told that it is gone, and nothing is taken from them.
+    assert endpoint is not None
+    assert endpoint.retired
     assert catalog.principal(token_hash(ADMIN_TOKEN)) is None
 
 

@@ -19,8 +19,9 @@ from tests.waiting import until
 
 WHO: dict[str, Any] = {"reason": "drill", "principal": "user:marta"}
 SCHEDULE = """
-insert into execution.schedule (tenant_id, schedule, subscription, subscription_version, spec, misfire)
-values ('acme', gen_random_uuid(), $1, 1, '{}', $2)
+insert into execution.schedule
+    (tenant_id, schedule, subscription, subscription_version, spec, misfire, rule, object_sha256, counted_from)
+values ('acme', gen_random_uuid(), $1, 1, '{}', $2, '', '', now())
 """
 SCOPES = ["*", TENANT, f"{TENANT}/agent/support-triage", f"{TENANT}/subscription/refund-watch"]
 
