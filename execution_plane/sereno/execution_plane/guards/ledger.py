@@ -84,6 +84,8 @@ class Ledger:
     bodies: dict[BodyKey, Body] = field(default_factory=dict)
     memories: dict[SubscriptionKey, Memory] = field(default_factory=dict)
     subjects: dict[SubjectKey, SubjectMemory] = field(default_factory=dict)
+    watches_objects: bool = True
+    """False where what is remembered of an object cannot be kept: a storm about one is not seen then."""
     patience: dict[SubscriptionKey, Patience] = field(default_factory=dict)
     budgets: dict[Account, Decimal] = field(default_factory=dict)
     reservations: dict[UUID, Reservation] = field(default_factory=dict)
@@ -222,7 +224,7 @@ class Ledger:
 
     def _about(self, activation: Activation, subscription: Subscription, now: Reading) -> SubjectMemory:
         subject = activation.envelope.subject
-        if subject is None or not storm.watches(activation, subscription):
+        if subject is None or not self.watches_objects or not storm.watches(activation, subscription):
             return NOBODY
         known = self.subjects.get((subscription.tenant, subscription.name, subject), NOBODY)
         return storm.count_about(known, activation, subscription, now)

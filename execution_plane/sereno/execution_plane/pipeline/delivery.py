@@ -49,6 +49,7 @@ async def deliver(
         bodies=await store.load_bodies(conn, taken),
         memories=memories,
         stops=tuple(stops),
+        watches_objects=False,
     )
     setting = Setting(
         await store.database_clock(conn), policy_valid_until, await store.load_causes(conn, fresh)

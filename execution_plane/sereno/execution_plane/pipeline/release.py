@@ -109,7 +109,7 @@ async def release(conn: AnyConnection, keys: Sequence[Key], directory: Directory
     memories = await store.lock_state(conn, {(tenant, subscription) for tenant, _, subscription in keys})
     rows = await conn.fetch(_SQL["take"], *map(list, zip(*keys, strict=True)))
     ended, arrivals = _sorted(rows, directory)
-    ledger = Ledger(memories=memories, stops=tuple(stops))
+    ledger = Ledger(memories=memories, stops=tuple(stops), watches_objects=False)
     setting = Setting(
         await store.database_clock(conn),
         directory.policy_valid_until(),
