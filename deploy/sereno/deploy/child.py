@@ -4,7 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -17,6 +17,7 @@ from sereno.deploy.leftovers import CONFIG_FLAG
 from sereno.mailbox.engine.settings import Settings
 
 STOP_SECONDS = 15.0
+HELD = "--held"
 _LOG_BYTES = 16 << 20
 # They would win over the configuration file, and the operator's are not this process'.
 _OVERRIDES = frozenset(
@@ -41,29 +42,39 @@ class Child:
     def start(self) -> None:
         """Start the process; it is not ready yet when this returns."""
         with self._log() as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", process_main.__name__, *self._words()],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                # Ctrl-C in the terminal is for `sereno up`, which stops its children in order.
-                start_new_session=True,
-                env=self._kept(),
-            )
+            self.process = self._executed(self._words(), subprocess.DEVNULL, log)
 
-    def start_held(self) -> None:
-        """Fork the process: it loads its code, then waits for `release`; its configuration need not exist yet."""
+    def start_held(self, *, forking: bool) -> None:
+        """Start the process: it loads its code, then waits for `release`; its configuration need not exist yet.
+
+        With `forking` it comes from this process, which then must have one thread and no files that it minds losing.
+        """
+        words = [*self._words(), HELD]
         reading, self._release = os.pipe()
         with self._log() as log:
-            self.process = fork(self._run_held, reading=reading, output=log)
+            if forking:
+                self.process = fork(lambda: self._run(words), reading=reading, output=log)
+            else:
+                self.process = self._executed(words, reading, log)
         os.close(reading)
 
-    def _run_held(self) -> int:
+    def _executed(self, words: Sequence[str], reading: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", process_main.__name__, *words],
+            stdin=reading,
+            stdout=log,
+            stderr=log,
+            # Ctrl-C in the terminal is for `sereno up`, which stops its children in order.
+            start_new_session=True,
+            env=self._kept(),
+        )
+
+    def _run(self, words: Sequence[str]) -> int:
         setproctitle.setproctitle(" ".join(["sereno", *self._words()]))
         kept = self._kept()
         os.environ.clear()
         os.environ.update(kept)
-        return process_main.main([*self._words(), "--held"])
+        return process_main.main(words)
 
     def _words(self) -> list[str]:
         return ["serve", self.name, CONFIG_FLAG, str(self.configuration)]

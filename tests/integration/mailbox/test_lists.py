@@ -137,7 +137,7 @@ async def test_a_message_is_shown_with_every_lease_it_had(
     [row] = await listed(printed)
     text = await printed(show, message=row["id"])
     assert "age" in text
-    assert '{"name":"refund-watch","version":1}' in text
+    assert '{"name":"refund-watch","version":3}' in text
     assert "{'" not in text
     assert str(claimed.lease.token) in text
     assert "17" in text

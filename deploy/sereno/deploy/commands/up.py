@@ -65,7 +65,7 @@ def _stay(chosen: Options, *, json: bool) -> None:
 
     stop = StopRequest()
     stop_on_signals(stop)
-    with installation(chosen, stop, _say) as running:
+    with installation(chosen, stop, _say, forking=True) as running:
         if not stop.is_set():
             _announce(running.discovery(), json=json)
             keep_running(chosen, running, stop, _say)

@@ -126,5 +126,5 @@ def stage(screen: Console, stop: StopRequest) -> Iterator[Stage]:
         options = Options(
             data=folder / "data", postgres=SecretStr(""), nats="", control_port=0, execution_port=0
         )
-        with installation(options, stop, screen.print, programs=folder / "programs") as running:
+        with installation(options, stop, screen.print, programs=folder / "programs", forking=True) as running:
             yield Stage(folder, running, screen, stop)

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 
 import nkeys
 from nats.aio.client import Client
@@ -95,26 +95,43 @@ async def connect(url: str, *, name: str, seed: str | None = None) -> Client:
     """A connection that reconnects for ever once it stood. Raises `BusUnreachableError` at the first try."""
     client = Client()
     try:
+        connecting = client.connect(
+            url,
+            name=name,
+            nkeys_seed_str=seed,
+            inbox_prefix=inbox_prefix(seed),
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            allow_reconnect=True,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.25,  # type: ignore[arg-type]  # annotated as int, used as seconds
+            ping_interval=5,
+            max_outstanding_pings=2,
+            error_cb=_report,
+        )
         # Without a limit of our own the client tries a server that is away for ever, the first time too.
-        async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-            await client.connect(
-                url,
-                name=name,
-                nkeys_seed_str=seed,
-                inbox_prefix=inbox_prefix(seed),
-                connect_timeout=CONNECT_TIMEOUT_SECONDS,
-                allow_reconnect=True,
-                max_reconnect_attempts=-1,
-                reconnect_time_wait=0.25,  # type: ignore[arg-type]  # annotated as int, used as seconds
-                ping_interval=5,
-                max_outstanding_pings=2,
-                error_cb=_report,
-            )
+        await _within(CONNECT_TIMEOUT_SECONDS, connecting)
     except (OSError, TimeoutError, NatsError, NoServersError, ValueError) as fault:
         reason = _reason(client.last_error or fault)
         await client.close()
         raise BusUnreachableError(f"NATS at {address(url)} does not answer: {reason}") from fault
     return client
+
+
+async def _within(seconds: float, work: Coroutine[None, None, None]) -> None:
+    """Let the work end within so many seconds. Raises TimeoutError.
+
+    It is cancelled until it heeds: on Python 3.11 a `wait_for` inside may swallow one cancellation.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        while not task.done():
+            task.cancel()
+            await asyncio.wait({task}, timeout=0.1)
+    if task.cancelled():
+        raise TimeoutError(f"it took longer than {seconds:g} s")
+    task.result()
 
 
 async def _report(fault: Exception) -> None:
