@@ -4,6 +4,7 @@
 """
 
 import os
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -70,8 +71,17 @@ async def touched(
     return scans, fetched, answer
 
 
+@pytest.fixture
+async def only_the_statistics_of_the_test(pool: AnyPool) -> AsyncIterator[None]:
+    """The server analyses nothing by itself meanwhile."""
+    await pool.execute("alter table mailbox.work set (autovacuum_enabled = off)")
+    yield
+    await pool.execute("alter table mailbox.work reset (autovacuum_enabled)")
+
+
 @pytest.mark.req(384)
 @pytest.mark.parametrize("analysed", [False, True])
+@pytest.mark.usefixtures("only_the_statistics_of_the_test")
 async def test_q65_no_hot_statement_reads_the_whole_table(pool: AnyPool, analysed: bool) -> None:
     """Neither with statistics nor with a plan that was made when the tables were empty."""
     async with pool.acquire() as conn:
