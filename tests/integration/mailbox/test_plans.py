@@ -7,11 +7,13 @@ import os
 from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
 
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.limits import set_concurrency
+from tests.engines import Engines
 
 ROWS = int(os.environ.get("SERENO_PLAN_ROWS", "30000"))
 PAGE = 50_000
@@ -72,11 +74,15 @@ async def touched(
 
 
 @pytest.fixture
-async def only_the_statistics_of_the_test(pool: AnyPool) -> AsyncIterator[None]:
+async def only_the_statistics_of_the_test(engines: Engines) -> AsyncIterator[None]:
     """The server analyses nothing by itself meanwhile."""
-    await pool.execute("alter table mailbox.work set (autovacuum_enabled = off)")
-    yield
-    await pool.execute("alter table mailbox.work reset (autovacuum_enabled)")
+    owner = await asyncpg.connect(engines.dsn)
+    try:
+        await owner.execute("alter table mailbox.work set (autovacuum_enabled = off)")
+        yield
+        await owner.execute("alter table mailbox.work reset (autovacuum_enabled)")
+    finally:
+        await owner.close()
 
 
 @pytest.mark.req(384)
