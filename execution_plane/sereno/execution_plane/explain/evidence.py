@@ -11,6 +11,18 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Chain:
+    """What led to an event: the first event, the messages among its causes, the candidate that a verdict was about."""
+
+    root: Row | None = None
+    ancestors: Sequence[Row] = ()
+    candidate: Row | None = None
+
+
+NO_CHAIN = Chain()
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What is stored of one event and of what it caused; `asked` is the message when one was asked about."""
 
@@ -23,6 +35,7 @@ class Evidence:
     in_force: Sequence[CatalogObject] = ()
     due_instant: Row | None = None
     quarantine: Row | None = None
+    chain: Chain = NO_CHAIN
 
 
 class Incomplete(Exception):  # noqa: N818 - it is the evidence that is incomplete

@@ -1,11 +1,11 @@
 """Gathers the evidence about one receipt or message in a constant number of queries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sereno.execution_plane.explain.evidence import Evidence, Incomplete, Row
+from sereno.execution_plane.explain.evidence import NO_CHAIN, Chain, Evidence, Incomplete, Row
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.subscriptions.snapshot import CatalogObject
@@ -67,7 +67,30 @@ async def _gather(
         in_force=in_force,
         due_instant=await _row(conn, "due_instants", tenant, receiptid),
         quarantine=await _row(conn, "quarantine", tenant, receiptid),
+        chain=await _chain(conn, tenant, receipt["envelope"]),
     )
+
+
+async def _chain(conn: AnyConnection, tenant: str, envelope: Mapping[str, Any]) -> Chain:
+    """What led to an event of ours: most have no cause."""
+    cause = _identifier(envelope.get("causationid"))
+    if cause is None:
+        return NO_CHAIN
+    first = _identifier(envelope.get("correlationid"))
+    known = [one for one in (first, cause) if one is not None]
+    events = {one["receiptid"]: one for one in await _rows(conn, "events", tenant, known)}
+    # A verdict is caused by its candidate, and that by a message or by nothing.
+    candidate = events.get(cause)
+    message = cause if candidate is None else _identifier(candidate["causationid"])
+    ancestors = () if message is None else await _rows(conn, "ancestors", tenant, message)
+    return Chain(None if first is None else events.get(first), ancestors, candidate)
+
+
+def _identifier(text: str | None) -> UUID | None:
+    try:
+        return None if text is None else UUID(text)
+    except ValueError:
+        return None
 
 
 async def _versions(

@@ -3,6 +3,27 @@ select tenant_id, receiptid, origin, type, recordedtime, envelope, outside, body
 from execution.receipt
 where tenant_id = $1 and receiptid = $2
 
+-- name: events
+-- Of the first event of a chain, or of the candidate of a verdict: what it was and what caused it.
+select receiptid, origin, type, recordedtime, envelope ->> 'causationid' as causationid
+from execution.receipt
+where tenant_id = $1 and receiptid = any($2::uuid[])
+
+-- name: ancestors
+-- The message that caused an event, with those among its own causes, and the events that led to each.
+select m.id, m.agent, m.subscription, m.deposited_at, m.lineage, (
+    select array_agg(e ->> 'receiptid' order by place)
+    from json_array_elements(m.envelopes) with ordinality as listed (e, place)
+) as receipts
+from mailbox.message m
+where m.tenant_id = $1 and m.id = any(array(
+    select $2::uuid
+    union all
+    select (named ->> 'message')::uuid
+    from mailbox.message c, json_array_elements(c.lineage) as named
+    where c.tenant_id = $1 and c.id = $2
+))
+
 -- name: tenants_of_receipt
 select tenant_id from execution.receipt where tenant_id = any($1::text[]) and receiptid = $2
 
