@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from sereno.execution_plane.explain.versions import Version
 from sereno.subscriptions.snapshot import CatalogObject
 
 Row = Mapping[str, Any]
@@ -32,7 +33,7 @@ class Evidence:
     versions: Mapping[tuple[str, int], CatalogObject] = field(default_factory=dict)
     messages: Mapping[UUID, Row] = field(default_factory=dict)
     events: Mapping[UUID, Sequence[Row]] = field(default_factory=dict)
-    in_force: Sequence[CatalogObject] = ()
+    in_force: Sequence[Version] = ()
     due_instant: Row | None = None
     quarantine: Row | None = None
     chain: Chain = NO_CHAIN

@@ -14,7 +14,7 @@ from sereno.execution_plane.explain.condition import condition_of, evidence_of
 from sereno.execution_plane.explain.evidence import Evidence, Incomplete, Row
 from sereno.execution_plane.explain.genealogy import genealogy_of
 from sereno.execution_plane.explain.holders import delivery_of
-from sereno.execution_plane.explain.recomputed import not_matched
+from sereno.execution_plane.explain.recomputed import Asked, not_matched
 from sereno.execution_plane.explain.wording import Wording, of_reason
 from sereno.subscriptions.snapshot import CatalogObject
 
@@ -138,9 +138,11 @@ def _delivery(evidence: Evidence, verdict: Row) -> dict[str, Any] | None:
 
 def _unmatched(evidence: Evidence, question: Question) -> Iterator[dict[str, Any]]:
     decided = {verdict["subscription"] for verdict in evidence.verdicts}
-    for declared in evidence.in_force:
-        if declared.name not in decided and question.subscription in (None, declared.name):
-            yield not_matched(declared, evidence.receipt["envelope"])
+    event = Asked.of(evidence.receipt["envelope"])
+    for version in evidence.in_force:
+        name = version.object.name
+        if name not in decided and question.subscription in (None, name):
+            yield not_matched(version, event)
 
 
 def _sentence(evidence: Evidence, decisions: Sequence[Mapping[str, Any]], unmatched: Sequence[Row]) -> str:
