@@ -29,15 +29,16 @@ class LineFault(Exception):  # noqa: N818 - the house calls what is wrong a faul
 
 
 class Received(NamedTuple):
-    """An envelope as the platform received it, and the same as flat JSON."""
+    """An envelope as the platform received it, the same as flat JSON, and when it was decided where that is known."""
 
     envelope: Envelope
     attributes: Mapping[str, Any]
+    decided: datetime | None = None
 
     @property
     def at(self) -> datetime:
-        """When it was received."""
-        return self.envelope.recordedtime
+        """When it is decided: at its receipt, unless a store says otherwise."""
+        return self.decided or self.envelope.recordedtime
 
     def arrival(self, index: Index) -> Arrival:
         """The event with the subscriptions that it concerns now."""
