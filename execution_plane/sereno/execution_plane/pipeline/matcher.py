@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.types import CONDITION_MET
+from sereno.execution_plane.guards.activation import Activation
 from sereno.execution_plane.guards.condition import addressee
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.subscriptions.filters import Attributes, FilterFault, of
@@ -17,10 +18,14 @@ PLATFORM = "platform"
 
 
 class Match(NamedTuple):
-    """A subscription that an event concerns; `fault` says why a filter of it could not be evaluated."""
+    """A subscription that an event concerns; `fault` says why a filter of it could not be evaluated.
+
+    `activation` is the event with the keys that the subscription takes from it, once they were taken.
+    """
 
     subscription: Subscription
     fault: str | None = None
+    activation: Activation | None = None
 
 
 @dataclass(frozen=True, slots=True)
