@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 
+from sereno.execution_plane.accounts.reconciling import Reconciler
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
@@ -40,6 +41,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 )
                 tasks.create_task(Releaser(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
+                tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
                 tasks.create_task(_until(stop, Retention(engines.pool).run()))
                 tasks.create_task(_until(stop, Forgetting(engines.pool).run()))

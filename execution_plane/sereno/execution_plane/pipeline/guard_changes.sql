@@ -49,9 +49,10 @@ from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::time
     as k (tenant_id, id, subscription, key, serial_key, opened, items, size, ancestors, sealed, due_at)
 -- The sealed first: the batch that follows one of them has the same key.
 order by sealed desc, tenant_id, id
+-- When it is asked was settled by its first item, and since then by its own answers, unless it is full.
 on conflict (tenant_id, id) do update set
     items = excluded.items, size = excluded.size, ancestors = excluded.ancestors, sealed = excluded.sealed,
-    due_at = excluded.due_at
+    due_at = case when excluded.sealed then excluded.due_at else batch.due_at end
 
 -- name: write_items
 -- Arguments: tenants, batches, places, receipts.
@@ -77,6 +78,10 @@ insert into execution.suspension (tenant_id, id, subscription, cause, subject, a
 select tenant_id, id, subscription, cause, subject, at, receiptid, numbers::json
 from unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::text[])
     as k (tenant_id, id, subscription, cause, subject, at, receiptid, numbers)
+-- What was held and enters again may trip it once more in the same millisecond.
+on conflict (tenant_id, id) do update set
+    at = excluded.at, numbers = excluded.numbers, ended_at = null, ended_by = null, reason = null, held = null,
+    released = false
 
 -- name: hold
 -- What is held again goes to the end of the line.

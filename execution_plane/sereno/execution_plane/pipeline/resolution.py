@@ -35,6 +35,8 @@ class Resolution:
     setting: Setting
     steps: list[Decided | Flushed] = field(default_factory=list)
     policies: dict[tuple[str, str], Subscription] = field(default_factory=dict)
+    extra: list[Change] = field(default_factory=list)
+    """Changes that no passage and no batch led to."""
 
     @property
     def decided(self) -> list[Decided]:
@@ -54,7 +56,7 @@ class Resolution:
     @property
     def changes(self) -> list[Change]:
         """Every row to write, in the order in which it was decided."""
-        found: list[Change] = []
+        found: list[Change] = list(self.extra)
         for step in self.steps:
             if isinstance(step, Decided):
                 for passage in step.passages:

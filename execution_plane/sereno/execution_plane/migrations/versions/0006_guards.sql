@@ -61,22 +61,22 @@ create table execution.budget_reservation (
 );
 create index budget_reservation_by_age on execution.budget_reservation (closed_at) where closed_at is not null;
 
--- What was used, each report once: by a wake-up when its message closes, by an evaluation, by a test.
+-- What was used, each report once: by a wake-up when its message closes (`reference` is the run), by an evaluation, by a
+-- test. One row a currency; `currency` is empty where no cost was reported. `reserved` is what had been taken for it.
 create table execution.usage (
     tenant_id    text        not null,
-    position     bigint      generated always as identity,
-    at           timestamptz not null,
     kind         text        not null constraint usage_kind check (kind in ('wake', 'evaluation', 'test')),
+    reference    text        not null,
+    currency     text        not null default '',
+    at           timestamptz not null,
     subscription text        not null,
     agent        text        not null,
     model        text,
-    reference    text        not null,
     outcome      text        not null,
     cost         numeric,
-    currency     text,
     reserved     numeric,
-    primary key (tenant_id, position),
-    constraint usage_cost check ((cost is null) = (currency is null))
+    primary key (tenant_id, kind, reference, currency),
+    constraint usage_cost check ((cost is null) or (currency <> ''))
 );
 create index usage_by_time on execution.usage (tenant_id, at);
 
@@ -193,10 +193,10 @@ create table execution.evaluation_patience (
     primary key (tenant_id, subscription)
 );
 
--- How far a follower has read a log.
-create table execution.follower (
-    name     text        primary key,
-    xid      xid8        not null,
-    position bigint      not null,
+-- Until when the end of each message has been taken account of.
+create table execution.reconciled (
+    only_row boolean     primary key default true check (only_row),
     at       timestamptz not null
 );
+
+insert into execution.reconciled (at) values (clock_timestamp());
