@@ -237,9 +237,7 @@ class Ledger:
         known = self.subjects.get((subscription.tenant, subscription.name, subject), NOBODY)
         return storm.count_about(known, activation, subscription, now)
 
-    def _standing(
-        self, subscription: Subscription, valid_until: datetime | None, memory: Memory
-    ) -> Standing:
+    def _standing(self, subscription: Subscription, valid_until: datetime | None, memory: Memory) -> Standing:
         """How the subscription stands under the policy in force, made once for all events of a round.
 
         One that has woken as often as it may is exhausted, also before the catalog says so.
