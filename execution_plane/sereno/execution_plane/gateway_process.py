@@ -1,6 +1,7 @@
 """The gateway as a process: webhooks, the worker API and explain over HTTP."""
 
 import asyncio
+import gc
 import hashlib
 import hmac
 import os
@@ -61,6 +62,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 redelivery,
             )
             app = Front(webhooks, create_app(parts))
+            # What was built by now stays, so the collector need not look at it again.
+            gc.freeze()
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
