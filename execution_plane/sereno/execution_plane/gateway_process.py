@@ -17,6 +17,7 @@ from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.large_data import forgetting
 from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
@@ -68,6 +69,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
                 tasks.create_task(log.run(stop))
+                tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
             # Requests are answered by now; what they still left in a batch is written before the connection goes.
             await commit.close()
