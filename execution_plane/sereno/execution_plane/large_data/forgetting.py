@@ -29,10 +29,9 @@ async def run(pool: AnyPool, stop: asyncio.Event) -> None:
 
 async def forget(pool: AnyPool, *, kept: timedelta = KEPT, page: int = PAGE) -> int:
     """Delete all that is due, one page a transaction; how many rows these were."""
-    total, after = 0, ("", "", "")
-    while True:
-        row = await pool.fetchrow(SQL["forget"], kept, page, *after)
-        total += row["gone"]
-        if row["seen"] < page:
-            return total
+    total, seen, after = 0, page, ("", "", "")
+    while seen >= page:
+        (row,) = await pool.fetch(SQL["forget"], kept, page, *after)
+        total, seen = total + row["gone"], row["seen"]
         after = (row["tenant_id"], row["sensitivity"], row["address"])
+    return total
