@@ -21,6 +21,7 @@ from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
 from sereno.execution_plane.gateway.headers import Received
 from sereno.execution_plane.gateway.ping import Answered
+from sereno.execution_plane.gateway.turns import Turns
 from sereno.mailbox.engine.problems import Problem, respond
 from sereno.mailbox.engine.telemetry import logger, spread, tally
 
@@ -76,11 +77,13 @@ class WebhookGateway:
         self._record = record
         self._public_url = public_url.rstrip("/")
         self._withhold = withhold
+        self._turns = Turns()
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
         began = time.perf_counter()
         try:
+            await self._turns.take()
             waiting = self._read(endpoint_token, request, await request.body())
             response = await self._store(waiting) if waiting.answer is None else _answer(waiting.answer)
             # Also where there is no endpoint: the log leaves it out, at the same cost.
