@@ -107,7 +107,7 @@ class Admission:
             return answered
         found = read(endpoint, request, verified, fresh_id=lambda: self._receiptid(arrival.recorded))
         if isinstance(found, Unsupported):
-            return Refused(415, "unsupported_media_type", found.message, "content-type")
+            return Refused(415, "unsupported_media_type", found.message, found.header)
         if isinstance(found, Rejected):
             return Refused(_STATUS.get(found.code, 400), found.code, found.message, found.field)
         return self._admitted(endpoint, arrival, found)

@@ -56,9 +56,10 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A body in a format that is not understood; the sentence says which is expected."""
+    """A body in a format that is not understood; the sentence says which is expected, `header` what names it."""
 
     message: str
+    header: str = "content-type"
 
 
 Found = tuple[Occurrence, ...] | Rejected | Unsupported
@@ -67,6 +68,9 @@ FreshId = Callable[[], str]
 
 def read(endpoint: Endpoint, request: Request, verified: Verified, *, fresh_id: FreshId) -> Found:
     """The occurrences of an authentic request; `fresh_id` names an event whose sender gave it no id."""
+    coding = single(request.headers, "content-encoding")
+    if coding is not None and coding.lower() != "identity":
+        return Unsupported(f"Content-Encoding is {coding}; expected a body as it is", "content-encoding")
     content = bodies.content_of(request.headers)
     if (content is not None and content.essence.startswith(_CLOUDEVENTS)) or _has_ce_headers(request):
         return _cloudevents(endpoint.origin, request, verified)
@@ -86,7 +90,7 @@ def read(endpoint: Endpoint, request: Request, verified: Verified, *, fresh_id: 
 def _not_allowed(endpoint: Endpoint, content: MediaType | None, request: Request) -> Unsupported | None:
     if content is not None and _is_allowed(endpoint, content):
         return None
-    given = single(request.headers, "content-type") or "missing"
+    given = single(request.headers, "content-type") or "missing or repeated"
     expected = ", ".join(sorted(endpoint.content_types)) or "application/json"
     return Unsupported(f"Content-Type is {given}; expected {expected} or CloudEvents")
 
