@@ -12,6 +12,7 @@ from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.large_data import store
 from sereno.execution_plane.large_data.forgetting import KEPT
 from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import problem_details
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.principal import Principal
 
@@ -36,7 +37,10 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
         "/data/{sensitivity}/{address}",
         summary="Large data of an event, by its reference",
         response_class=Response,
-        responses={200: {"content": {"*/*": {}}, "description": "The data, as its sender sent it"}},
+        responses={
+            200: {"content": {"*/*": {}}, "description": "The data, as its sender sent it"},
+            **problem_details.answers({410: "A message carries it, but it is kept no longer"}),
+        },
     )
     async def data(
         sensitivity: Sensitivity,
