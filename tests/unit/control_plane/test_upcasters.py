@@ -21,6 +21,9 @@ KINDS: dict[str, Kind] = {
     "agent": "Agent",
     "endpoint": "Endpoint",
     "token": "Token",
+    "principal": "Principal",
+    "grant": "Grant",
+    "policy": "Policy",
     "subscription": "Subscription",
 }
 BIRTHS = ("declared", "issued", "created")

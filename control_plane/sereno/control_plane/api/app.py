@@ -7,8 +7,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import changing, endpoints, reading
-from sereno.control_plane.api.authentication import authenticate
+from sereno.control_plane.api import changing, endpoints, grants, identity, reading
+from sereno.control_plane.api.authentication import TokenUses, authenticate
+from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
 from sereno.mailbox.engine import problem_details, problems
@@ -26,7 +27,7 @@ _log = logger("control.api")
 _PROBLEMS = problem_details.answers(
     {
         401: "No valid token",
-        403: "The token does not allow it",
+        403: "Policy does not allow it; `rule` and `policy_version` say which",
         404: "It does not exist",
         409: "Refused by the state or version of the catalog",
         413: "The request is too large",
@@ -46,12 +47,14 @@ def create_app(
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
     app.state.sealing_key = sealing_key
+    app.state.facts = KnownFacts(engine)
+    app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
     problems.install(app)
     _install_database_problems(app)
     problems.install_probes(app, ready)
-    for router in (changing.router, endpoints.router, reading.router):
+    for router in (changing.router, endpoints.router, reading.router, identity.router, grants.router):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])

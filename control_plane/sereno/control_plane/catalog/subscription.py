@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sereno.control_plane.catalog.declared import born, objection, rewritten
@@ -43,6 +43,7 @@ class Declare:
     reason: str | None = None
     expected_version: int | None = None
     revive: bool = False
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def decide(item: Item | None, command: Declare | Move) -> tuple[NewEvent, ...] |
         return refusal
     text: dict[str, Any] = {"spec": dict(command.spec), "labels": dict(command.labels)}
     if item is None:
-        create = lifecycle.Create(command.actor, State.ACTIVE, command.reason)
+        create = lifecycle.Create(command.actor, _born(command), command.reason)
         return _moved(None, create, command.address, {"id": str(command.id), **text})
     if not item.live:
         revive = lifecycle.Step("revive", command.actor, command.reason)
@@ -72,6 +73,10 @@ def decide(item: Item | None, command: Declare | Move) -> tuple[NewEvent, ...] |
     if item.spec == command.spec and item.labels == command.labels:
         return ()
     return _moved(item, lifecycle.Step("edit", command.actor, command.reason), command.address, text)
+
+
+def _born(command: Declare) -> Literal[State.PENDING_APPROVAL, State.ACTIVE]:
+    return State.PENDING_APPROVAL if command.pending else State.ACTIVE
 
 
 def _moved(

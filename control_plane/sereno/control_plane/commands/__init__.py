@@ -2,7 +2,15 @@
 
 import typer
 
-from sereno.control_plane.commands import agents, endpoints, subscriptions
+from sereno.control_plane.commands import (
+    agents,
+    endpoints,
+    grants,
+    policies,
+    principals,
+    subscriptions,
+    tokens,
+)
 from sereno.control_plane.commands.apply import apply
 from sereno.control_plane.commands.diff import diff
 
@@ -11,6 +19,13 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this part to the `sereno` command."""
     app.command("apply")(apply)
     app.command("diff")(diff)
+    app.command("whoami")(principals.whoami)
+    app.command("deny")(grants.deny)
+    app.command("can")(grants.can)
+    principals.add_to(_group(app, "principal", "Principals: people, services and nodes, with their roles."))
+    tokens.add_to(_group(app, "token", "Tokens: by which principals show who they are."))
+    grants.add_to(_group(app, "grants", "Grants: who may have which agent woken and which source observed."))
+    policies.add_to(_group(app, "policy", "Policies: the rules that decide."))
     agents.add_to(_group(app, "agent", "Agents: who can be woken."))
     subscriptions.add_to(_group(app, "sub", "Subscriptions: what wakes whom, and within which limits."))
     webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")

@@ -24,7 +24,6 @@ from sereno.control_plane.commands.flags import (
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/endpoints"
 Reference = Annotated[
@@ -59,7 +58,7 @@ def add_endpoint(
     algorithm: Annotated[str | None, typer.Option(help="hmac: sha1, sha256, sha384 or sha512.")] = None,
     max_body: Annotated[str | None, typer.Option(help="Largest body, such as 64KiB.")] = None,
     rate: Annotated[str | None, typer.Option(help="Most requests, such as 600/min.")] = None,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -89,7 +88,7 @@ def rotate_endpoint(
     secret: Annotated[str | None, typer.Option(help="env:NAME or file:PATH of the new secret.")] = None,
     seal: Seal = None,
     finish: Annotated[bool, typer.Option("--finish", help="End the older of two secrets.")] = False,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -107,7 +106,7 @@ def pause_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -122,7 +121,7 @@ def resume_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -156,7 +155,7 @@ def _answered(found: Discovery, answer: Mapping[str, Any], *, json: bool) -> Non
     typer.echo(behind or "in force on the execution plane")
 
 
-def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+def _moved(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
     path = f"{PATH}/{quote(name, safe='')}/{verb}"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
@@ -169,7 +168,7 @@ def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, 
 
 def list_endpoints(
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -187,7 +186,7 @@ def list_endpoints(
 def show_endpoint(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,

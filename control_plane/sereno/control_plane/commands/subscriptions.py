@@ -1,4 +1,4 @@
-"""`sereno sub list|show|preview|history|pause|resume|delete`."""
+"""`sereno sub list|show|preview|history|pause|resume|reassign|delete`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -21,7 +21,6 @@ from sereno.control_plane.commands.flags import (
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/subscriptions"
 
@@ -34,12 +33,13 @@ def add_to(group: typer.Typer) -> None:
     group.command("history")(show_history)
     group.command("pause")(pause)
     group.command("resume")(resume)
+    group.command("reassign")(reassign)
     group.command("delete")(delete)
 
 
 def list_subscriptions(
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -70,7 +70,7 @@ def _row(known: Mapping[str, Any]) -> list[Any]:
 def show_subscription(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -89,7 +89,7 @@ def preview(
     *,
     count: Annotated[int, typer.Option(min=1, max=1000, help="How many times.")] = 10,
     after: Annotated[str | None, typer.Option(help="From when on; now, if not given.")] = None,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -112,7 +112,7 @@ def preview(
 def show_history(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -135,7 +135,7 @@ def pause(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -150,7 +150,7 @@ def resume(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -161,11 +161,35 @@ def resume(
     _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
 
 
+def reassign(
+    name: Name,
+    *,
+    owner: Annotated[str, typer.Option(help="Who answers for it from now on, such as user:marta.")],
+    reason: Why,
+    tenant: Tenant = None,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let another answer for a subscription: it uses that principal's rights from now on."""
+    found = planes(control_url, execution_url, token, data)
+    path = f"{PATH}/{segment(name, 'NAME')}/reassign"
+    answer = control(found).post(path, {"owner": owner, "reason": reason}, tenant=tenant)
+    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
+    if json:
+        print_json({**answer, "in_force": behind is None, "hint": behind})
+        return
+    typer.echo(f"{name} belongs to {owner} (version {answer['version']})")
+    typer.echo(behind or "in force on the execution plane")
+
+
 def delete(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -176,7 +200,7 @@ def delete(
     _move(planes(control_url, execution_url, token, data), "delete", name, tenant, reason, json=json)
 
 
-def _move(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+def _move(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
     path = f"{PATH}/{segment(name, 'NAME')}/{verb}"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})

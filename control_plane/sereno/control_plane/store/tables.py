@@ -81,3 +81,11 @@ SUBSCRIPTION_ACTIVITY = Table(
     Column("count", BigInteger),
     Column("last_at", DateTime(timezone=True)),
 )
+
+TOKEN_USE = Table(
+    "token_use",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("token", Text, primary_key=True),
+    Column("last_used_at", DateTime(timezone=True)),
+)

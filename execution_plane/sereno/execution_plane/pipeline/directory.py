@@ -1,9 +1,10 @@
 """The directory: the matcher's index over the catalog, compiling again only what changed."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.catalog.rights import Memory, facts_in
 from sereno.execution_plane.guards.subscription import Identity, Subscription, of_spec
 from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy
 from sereno.execution_plane.pipeline.matcher import Index
@@ -11,6 +12,8 @@ from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import AgentSpec, SubscriptionSpec
 from sereno.subscriptions.models.limits import Budget
+from sereno.subscriptions.policy.facts import Facts
+from sereno.subscriptions.rights import RIGHTS, Rights
 from sereno.subscriptions.snapshot import CatalogObject
 
 Identities = frozenset[Identity]
@@ -23,7 +26,10 @@ class Directory:
     def __init__(self, catalog: Catalog) -> None:
         self.index = Index()
         self._catalog = catalog
-        self._compiled: dict[str, dict[str, tuple[CatalogObject, Identities, Subscription | None]]] = {}
+        self._compiled: dict[
+            str, dict[str, tuple[CatalogObject, Identities, Rights, Subscription | None]]
+        ] = {}
+        self._rights: dict[str, Memory] = {}
         catalog.on_change(self.update)
         self.update([tenant.tenant for tenant in catalog.tenants])
 
@@ -36,16 +42,26 @@ class Directory:
         for tenant in tenants:
             identities = {agent.name: _identities(agent) for agent in self._catalog.agents(tenant)}
             known, now = self._compiled.get(tenant, {}), {}
+            memory, facts, at = (
+                self._rights.setdefault(tenant, Memory()),
+                self._facts(tenant),
+                datetime.now(UTC),
+            )
             for declared in in_force(self._catalog.subscriptions(tenant)):
                 agent = str(declared.spec.get("agent", "")).removeprefix("agent:")
                 own = identities.get(agent, frozenset())
+                rights = memory.rights(facts, declared, at)
                 before = known.get(declared.name)
-                if before is not None and before[:2] == (declared, own):
+                if before is not None and before[:3] == (declared, own, rights):
                     now[declared.name] = before
                 else:
-                    now[declared.name] = (declared, own, _compile(declared, own))
+                    now[declared.name] = (declared, own, rights, _compile(declared, own, rights))
             self._compiled[tenant] = now
-            self.index.replace(tenant, [entry[2] for entry in now.values() if entry[2] is not None])
+            self.index.replace(tenant, [entry[3] for entry in now.values() if entry[3] is not None])
+
+    def _facts(self, tenant: str) -> Facts | None:
+        found = self._catalog.tenant(tenant)
+        return facts_in(found.objects.values()) if found else None
 
 
 def in_force(objects: Iterable[CatalogObject]) -> list[CatalogObject]:
@@ -57,6 +73,7 @@ def compile_object(
     declared: CatalogObject,
     identities: Iterable[Identity] = (),
     *,
+    rights: Rights = RIGHTS,
     tenancy: Tenancy = TENANCY,
     agent_budget: Budget | None = None,
 ) -> Subscription:
@@ -67,15 +84,16 @@ def compile_object(
         name=declared.name,
         version=declared.version,
         state=State(declared.state),
+        rights=rights,
         identities=identities,
         tenancy=tenancy,
         agent_budget=agent_budget,
     )
 
 
-def _compile(declared: CatalogObject, identities: Identities) -> Subscription | None:
+def _compile(declared: CatalogObject, identities: Identities, rights: Rights) -> Subscription | None:
     try:
-        return compile_object(declared, identities)
+        return compile_object(declared, identities, rights=rights)
     except ValueError as fault:
         # A control plane may be newer than this process; one such subscription must not stop the others.
         _log.error(
