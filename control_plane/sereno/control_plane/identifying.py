@@ -121,6 +121,11 @@ async def issue(
             allowed = judge.require(tenant, "administer", f"issue a token for {principal}")
             if isinstance(allowed, Refusal):
                 return allowed
+        above = await projection.one(connection, Address(EVERY_TENANT, "Principal", principal))
+        if above is not None and by.tenant != EVERY_TENANT:
+            return Refusal(
+                "forbidden", f"{principal} belongs to every tenant; its tokens are not made in one"
+            )
         if judge.facts[tenant].subject(principal, at) is None:
             return Refusal("not_found", f"{principal} is not declared in tenant {tenant}")
         digest = sha256(text.encode()).hexdigest()

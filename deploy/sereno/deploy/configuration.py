@@ -72,6 +72,7 @@ def write(
             "postgres": database.with_login(servers.postgres, role, passwords[role]),
             "nats": servers.nats,
             "nats_seed_file": str(identities.seed_file(name)) if servers.seeds else _given_seed(options),
+            "behind_tls": options.behind_tls,
             "control_host": addresses.control_host,
             "control_port": addresses.control_port,
             "control_url": addresses.control_url,

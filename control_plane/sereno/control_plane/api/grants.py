@@ -35,6 +35,7 @@ async def list_grants(
 @router.post("/grants", status_code=201, tags=["policy"], summary="Give a grant, or forbid something")
 async def add_grant(body: models.GrantRequest, request: Request, access: Entered) -> models.GrantAnswer:
     """In force on the execution plane within a second; a prohibition wins over every grant."""
+    access.require("stop" if body.deny else "grant")
     spec = body.model_dump(mode="json", exclude_none=True, exclude={"name"})
     if spec.get("agent") and not spec.get("rights"):
         spec["rights"] = ["use", "wake"]

@@ -195,6 +195,9 @@ def judged(
         address = address_of(document)
         before = items.get(address)
         if before is not None and _same(before, document):
+            # Nothing changes, but the answer tells that it is so.
+            answer = judge.require(document.tenant, "read", f"read {address}")
+            refusals += [answer] if isinstance(answer, Refusal) else []
             continue
         answer = judge.document(document, before)
         if isinstance(answer, Refusal):

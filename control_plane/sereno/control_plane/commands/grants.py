@@ -153,7 +153,7 @@ def remove(
 
 def can(
     who: Annotated[str, typer.Argument(help="A principal such as user:marta.")],
-    verb: Annotated[str, typer.Argument(metavar="wake", help="The word wake.")],
+    verb: Annotated[str, typer.Argument(metavar="VERB", help="The word wake.")],
     agent: Annotated[str, typer.Argument(help="An agent such as agent:triage.")],
     *,
     source: Annotated[

@@ -72,7 +72,7 @@ def test_each_role_may_what_it_is_for_and_nothing_else(role: str) -> None:
 
 
 @pytest.mark.req(128, 129)
-@pytest.mark.parametrize(("wake", "use", "capacity"), itertools.product([True, False], repeat=3))
+@pytest.mark.parametrize(("wake", "use", "capacity"), list(itertools.product([True, False], repeat=3)))
 def test_to_see_an_agent_is_not_enough(wake: bool, use: bool, capacity: bool) -> None:
     rights = frozenset({name for name, given in (("wake", wake), ("use", use)) if given})
     known = facts(person("user:marta", "author"), grants=(grant("user:marta", "agent:triage", rights),))
