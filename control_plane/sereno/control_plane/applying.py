@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from sereno.control_plane import approving
 from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.decider import fold
 from sereno.control_plane.catalog.item import Address, Item
@@ -85,6 +86,7 @@ async def _carry_out(
     refusal = await commit(
         connection, steps, actor=request.actor, reason=request.reason, at=request.at, tokens=tokens
     )
+    refusal = refusal or await approving.ask(connection, steps, by=request.by, at=request.at)
     if refusal is not None:
         return Refusals((refusal,))
     endpoints = [step.after.address for step in steps if step.after.address.kind == "Endpoint"]

@@ -50,6 +50,7 @@ class World:
         self.app, self.engine, self.client = app, engine, client
         self.tokens: dict[tuple[str, str], str] = {}
         self.ids: dict[str, str] = {}
+        self.approvals: dict[str, str] = {}
 
     async def ask(self, method: str, path: str, token: str = ADMIN, **options: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {token}"}
@@ -75,11 +76,29 @@ class World:
                 "/v1/tokens", {"principal": f"user:an-{role}", "label": name}, tenant=tenant
             )
             self.tokens[tenant, role] = issued["token"]
+        await self.ask_for_something(tenant, name)
         await self.post("/v1/principals", {"name": f"user:{name}"}, tenant=tenant)
         self.ids[name] = (await self.post("/v1/tokens", {"principal": f"user:{name}"}, tenant=tenant))["id"]
         await self.post(
             "/v1/grants", {"name": name, "to": f"user:{name}", "agent": f"agent:{name}"}, tenant=tenant
         )
+
+    async def ask_for_something(self, tenant: str, name: str) -> None:
+        """What an agent asked for, and nobody has answered."""
+        asking = AGENT.replace("triage", f"{name}-agent").replace("exec}", "exec, capabilities: [subscribe]}")
+        await self.post(
+            "/v1/apply", {"documents": asking.replace("metadata: {", f"metadata: {{tenant: {tenant}, ")}
+        )
+        grant = {"to": f"agent:{name}-agent", "source": f"webhook/{name}"}
+        await self.post("/v1/grants", grant, tenant=tenant)
+        token = (await self.post("/v1/tokens", {"principal": grant["to"]}, tenant=tenant))["token"]
+        wanted = subscription(f"{name}-wish", agent=f"{name}-agent", endpoint=name).replace(
+            "user:marta", grant["to"]
+        )
+        await self.post("/v1/apply", {"documents": wanted}, token)
+        found = await self.ask("GET", "/v1/approvals", params={"tenant": tenant})
+        self.approvals[name] = found.json()["items"][0]["id"]
+        self.tokens[tenant, "agent"] = token
 
     async def facts(self, tenant: str) -> list[Any]:
         async with self.engine.connect() as connection:
@@ -112,6 +131,9 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "POST /v1/principals/{name}/edit": {"roles": []},
     "POST /v1/tokens": {"principal": "user:an-viewer"},
     "POST /v1/grants": {"deny": "mcp/never"},
+    "POST /v1/approvals/{identifier}/approve": {"digest": "0" * 64},
+    "POST /v1/approvals/{identifier}/deny": {"digest": "0" * 64, "reason": "x"},
+    "POST /v1/answers/{message}": {"outcome": "approved"},
     "POST /v1/subscriptions/{name}/reassign": {"owner": "user:nobody", "reason": "x"},
 }
 # The roles that may; whoever is not named may not. What only names a reason needs no body of its own above.
@@ -151,6 +173,11 @@ MATRIX: Mapping[str, set[str]] = {
     # A prohibition is a stop; a grant is not.
     "POST /v1/grants": OPERATORS,
     "POST /v1/grants/{name}/remove": ADMINS,
+    "GET /v1/approvals": EVERYBODY,
+    "GET /v1/approvals/{identifier}": EVERYBODY,
+    "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},
+    "POST /v1/approvals/{identifier}/deny": {"admin", "approver"},
+    "POST /v1/answers/{message}": {"admin", "approver"},
     "GET /v1/policy": EVERYBODY,
     "GET /v1/can": EVERYBODY,
 }
@@ -158,6 +185,7 @@ MATRIX: Mapping[str, set[str]] = {
 
 def filled(world: World, path: str, name: str) -> str:
     meant = {"principals": f"user%3A{name}", "tokens": world.ids[name]}.get(path.split("/")[2], name)
+    path = path.replace("{identifier}", world.approvals[name]).replace("{message}", f"msg_{'0' * 32}")
     return path.replace("{name}", meant).replace("{verb}", "suspend")
 
 

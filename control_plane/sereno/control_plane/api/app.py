@@ -7,7 +7,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import changing, endpoints, grants, identity, reading
+from sereno.control_plane.api import approvals, changing, endpoints, grants, identity, reading
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
@@ -54,7 +54,14 @@ def create_app(
     problems.install(app)
     _install_database_problems(app)
     problems.install_probes(app, ready)
-    for router in (changing.router, endpoints.router, reading.router, identity.router, grants.router):
+    for router in (
+        changing.router,
+        endpoints.router,
+        reading.router,
+        identity.router,
+        grants.router,
+        approvals.router,
+    ):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])

@@ -1,7 +1,7 @@
 """The shapes of requests and answers."""
 
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, SecretStr
 
@@ -329,3 +329,69 @@ class CanAnswer(_Shape):
     allowed: bool
     policy_version: str
     decisions: list[CanDecision]
+
+
+class ApprovalEntry(_Shape):
+    """Something that waits, or waited, for a person; `document` are the bytes that the digest covers."""
+
+    id: str
+    tenant: str
+    kind: Kind
+    name: str
+    state: Literal["pending", "approved", "denied", "superseded", "expired"]
+    asked_by: str
+    asked_at: datetime
+    expires: datetime
+    waits: list[str]
+    digest: str
+    document: str
+    wants: dict[str, Any]
+    quorum: int
+    approved_by: list[str]
+    resolved_by: str | None
+    reason: str | None
+
+
+class Approvals(_Shape):
+    """Newest first."""
+
+    items: list[ApprovalEntry]
+
+
+class ResolvedAnswer(ApprovalEntry):
+    """The approval after a person's word."""
+
+    manifest: int
+
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="the digest of what was seen")]
+
+
+class WordRequest(_Shape):
+    """A person's yes to exactly what they saw."""
+
+    digest: Digest
+    reason: Reason | None = None
+
+
+class DenialRequest(_Shape):
+    """A person's no, with the reason that the asking side is told."""
+
+    digest: Digest
+    reason: Reason
+
+
+class AnswerRequest(_Shape):
+    """What a person says to parked work."""
+
+    outcome: Literal["approved", "denied", "answered"]
+    answer: Any = None
+    reason: Reason | None = None
+
+
+class AnswerAccepted(_Shape):
+    """The answer is on its way."""
+
+    message: str
+    tenant: str
+    outcome: str

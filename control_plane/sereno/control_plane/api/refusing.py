@@ -8,7 +8,7 @@ from sereno.mailbox.engine.problems import Problem
 from sereno.subscriptions.faults import Faults
 
 # What is not here is a conflict with the state of the catalog.
-_STATUS = {"not_found": 404, "reason_required": 422, "forbidden": 403}
+_STATUS = {"not_found": 404, "reason_required": 422, "forbidden": 403, "rejected": 403}
 _CODE = {"reason_required": "bad_input"}
 
 

@@ -26,6 +26,7 @@ from sereno.subscriptions.policy.facts import Facts, facts_of
 from sereno.subscriptions.policy.remedy import remedy, sentence
 from sereno.subscriptions.policy.widening import widening
 
+_UNAPPROVED = (State.DRAFT, State.PENDING_APPROVAL, State.REJECTED)
 _ACTION: Mapping[str, Action] = {
     "Tenant": "administer",
     "Agent": "declare",
@@ -101,9 +102,10 @@ class Judge:
         allowed = self.require(tenant, "subscribe", f"declare {where}")
         if isinstance(allowed, Refusal):
             return allowed
-        changed = before is not None and before.live
+        # What was never approved cannot be narrowed into force.
+        changed = before is not None and before.live and before.state not in _UNAPPROVED
         wider = widening(before.spec, spec) if before is not None and changed else ()
-        objection = self._owning(tenant, spec, before if changed else None) or self._waking(
+        objection = self._owning(tenant, spec, before if before and before.live else None) or self._waking(
             tenant, spec, before
         )
         if objection is not None:
@@ -211,7 +213,7 @@ def judged(
 def _same(before: Item, document: Document) -> bool:
     return (
         before.live
-        and before.state is not State.PENDING_APPROVAL
+        and before.state not in _UNAPPROVED
         and before.spec == document.canonical()
         and before.labels == dict(document.metadata.labels)
     )

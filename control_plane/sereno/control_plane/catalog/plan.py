@@ -165,7 +165,7 @@ def _asking(
         return Refusal(
             "forbidden", f"{before.address} was deleted; only a person with the right to it revives it"
         )
-    if before is None or before.state is State.PENDING_APPROVAL:
+    if before is None or before.state in {State.PENDING_APPROVAL, State.REJECTED}:
         return replace(answer, asks=verdict.asks, quorum=verdict.quorum, wanted=wanted)
     return Step("pending", before, before, (), verdict.asks, verdict.quorum, wanted)
 

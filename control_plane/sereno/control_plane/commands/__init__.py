@@ -4,6 +4,7 @@ import typer
 
 from sereno.control_plane.commands import (
     agents,
+    approvals,
     endpoints,
     grants,
     policies,
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
     tokens.add_to(_group(app, "token", "Tokens: by which principals show who they are."))
     grants.add_to(_group(app, "grants", "Grants: who may have which agent woken and which source observed."))
     policies.add_to(_group(app, "policy", "Policies: the rules that decide."))
+    approvals.add_to(_group(app, "approvals", "Approvals: what waits for a person."))
     agents.add_to(_group(app, "agent", "Agents: who can be woken."))
     subscriptions.add_to(_group(app, "sub", "Subscriptions: what wakes whom, and within which limits."))
     webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")

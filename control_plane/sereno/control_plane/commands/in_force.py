@@ -36,5 +36,5 @@ def _missing(found: Discovery, wanted: Mapping[str, int]) -> str | None:
     )
 
 
-def _version(reported: Mapping[str, Any], tenant: str | None) -> int:
+def _version(reported: Mapping[str, Any], tenant: str) -> int:
     return int(reported.get(tenant, {}).get("version", 0))

@@ -19,7 +19,7 @@ from sereno.subscriptions.snapshot import CatalogObject, Manifest
 
 T0 = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HASH = "ab" * 32
-SPEC = {"owner": "user:marta", "agent": "agent:triage", "source": {"webhook": {"endpoint": "zendesk"}}}
+SOURCE = {"webhook": {"endpoint": "zendesk"}}
 
 
 def declared(what: str, name: str, /, state: str = "active", **spec: Any) -> CatalogObject:
@@ -37,7 +37,7 @@ ADMIN = declared("Principal", "user:admin", kind="human", roles=["admin"])
 MARTA = declared("Principal", "user:marta", kind="human", roles=["author"])
 MAY_WAKE = declared("Grant", "wake", to="user:marta", agent="agent:triage", rights=["use", "wake"])
 MAY_OBSERVE = declared("Grant", "observe", to="user:marta", source="webhook/zendesk")
-WATCH = declared("Subscription", "watch", **SPEC)
+WATCH = declared("Subscription", "watch", owner="user:marta", agent="agent:triage", source=SOURCE)
 WHOLE = (POLICY, AGENT, ADMIN, MARTA, MAY_WAKE, MAY_OBSERVE, WATCH)
 
 
@@ -89,7 +89,14 @@ def test_the_policies_in_the_manifest_decide_not_those_of_this_release() -> None
 
 def test_a_grant_that_ends_is_asked_again_then() -> None:
     ends = T0 + timedelta(hours=1)
-    ending = declared("Grant", "wake", **{**MAY_WAKE.spec, "expires": "2026-11-30T13:00:00Z"})
+    ending = declared(
+        "Grant",
+        "wake",
+        to="user:marta",
+        agent="agent:triage",
+        rights=["use", "wake"],
+        expires="2026-11-30T13:00:00Z",
+    )
     objects = [*without(MAY_WAKE), ending]
     assert asked(*objects) == Rights(revoked_at=ends)
     assert asked(*objects, at=ends) == Rights(revoked=True)
@@ -106,7 +113,14 @@ class Edit:
 
 @given(st.lists(st.builds(Edit, st.integers(0, 6), st.integers(0, 3)), max_size=6))
 def test_what_is_remembered_is_what_a_fresh_question_answers(edits: Sequence[Edit]) -> None:
-    ending = declared("Grant", "wake", **{**MAY_WAKE.spec, "expires": "2026-11-30T13:30:00Z"})
+    ending = declared(
+        "Grant",
+        "wake",
+        to="user:marta",
+        agent="agent:triage",
+        rights=["use", "wake"],
+        expires="2026-11-30T13:30:00Z",
+    )
     memory, at = Memory(), T0
     for edit in edits:
         at += timedelta(hours=edit.hours)

@@ -131,7 +131,7 @@ def test_only_people_approve_grant_and_restart(kind: str) -> None:
     known = facts(person("service:crm", "admin", kind=kind))
     assert may(known, marta("service:crm"), "operate", TENANT).allowed
     for action in ("grant", "administer", "restart"):
-        assert may(known, marta("service:crm"), action, TENANT).rule == "people-approve"  # type: ignore[arg-type]
+        assert may(known, marta("service:crm"), action, TENANT).rule == "people-approve"
     assert not may(known, marta("service:crm"), "approve", of_approval("a", "user:x", "subscription")).allowed
 
 
