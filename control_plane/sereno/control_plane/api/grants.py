@@ -1,5 +1,6 @@
 """Routes of grants, prohibitions, policies, and of the question who may do what."""
 
+import re
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from sereno.subscriptions.policy.facts import Facts
 from sereno.subscriptions.policy.remedy import remedy
 
 router = APIRouter(prefix="/v1")
+_PRINCIPAL = re.compile(r"(user|team|service|agent):[A-Za-z0-9][A-Za-z0-9._@+-]{0,126}")
 
 
 @router.get("/grants", tags=["policy"], summary="Grants and standing prohibitions")
@@ -75,6 +77,9 @@ async def reassign(
     name: str, body: models.ReassignRequest, request: Request, access: Entered
 ) -> models.MoveAnswer:
     """The new owner's rights count from now on; what it uses, they need."""
+    if _PRINCIPAL.fullmatch(body.owner) is None:
+        raise Problem(422, "bad_input", "owner: expected a principal such as user:marta or team:support")
+    access.require("subscribe")
     done = await handing_over.reassign(
         request.app.state.engine,
         Address(access.tenant, "Subscription", name),
@@ -83,8 +88,6 @@ async def reassign(
         at=access.at,
         reason=body.reason,
     )
-    if isinstance(done, Faults):
-        raise bad_documents(done)
     return moved(done)
 
 

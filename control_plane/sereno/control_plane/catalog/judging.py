@@ -122,6 +122,14 @@ class Judge:
         waits = () if decision.allowed else (wider or ("new",))
         return Verdict(decision if decision.allowed else allowed.decision, waits)
 
+    def handover(self, item: Item, spec: Mapping[str, Any]) -> Refusal | None:
+        """Why the subscription may not get the owner that this text names."""
+        tenant = item.address.tenant
+        answer = self.require(tenant, "subscribe", f"declare Subscription {item.name}")
+        if isinstance(answer, Refusal):
+            return answer
+        return self._owning(tenant, spec, item) or self._waking(tenant, spec, item)
+
     def _owning(self, tenant: str, spec: Mapping[str, Any], before: Item | None) -> Refusal | None:
         """Editing needs the right over what is there; naming another declared owner needs the right to do so."""
         if before is not None:
