@@ -43,7 +43,7 @@ class Checkpoint:
 def root(heads: Mapping[str, Head]) -> bytes:
     """The Merkle tree hash (RFC 6962, section 2.1) over the ends, in order of tenant."""
     leaves = [
-        sha256(b"\0" + canonical([tenant, head.seq, head.hash.hex()])).digest()  # type: ignore[arg-type]
+        sha256(b"\0" + canonical([tenant, head.seq, head.hash.hex()])).digest()
         for tenant, head in sorted(heads.items())
     ]
     return _tree(leaves)
