@@ -9,13 +9,14 @@ from uuid import UUID
 import orjson
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from sereno.control_plane import recording
 from sereno.control_plane.announcing import resolution
 from sereno.control_plane.catalog import approval as deciding
 from sereno.control_plane.catalog import declared, subscription
 from sereno.control_plane.catalog.approval import Approval, Ask, Supersede, Word
 from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.decider import Command, fold
-from sereno.control_plane.catalog.event import NewEvent
+from sereno.control_plane.catalog.event import NewEvent, record
 from sereno.control_plane.catalog.item import Item
 from sereno.control_plane.catalog.judging import refusal as forbidden
 from sereno.control_plane.catalog.plan import Intent, Step, step
@@ -225,5 +226,15 @@ async def answer(
             return Refusal("version_conflict", f"{message} was answered by another at the same time")
         outgoing = resolution(None, at, tenant=tenant, message=message, said={**said, "by": by.name})
         await outbox.append(await driver(connection), "control", [outgoing])
+        recorded = record(
+            [event],
+            tenant=tenant,
+            stream=stream.stream,
+            revision=revision,
+            actor=by.name,
+            reason=None,
+            recorded=at,
+        )
+        await recording.chain(connection, recorded)
         await connection.commit()
     return None

@@ -173,6 +173,8 @@ MATRIX: Mapping[str, set[str]] = {
     # A prohibition is a stop; a grant is not.
     "POST /v1/grants": OPERATORS,
     "POST /v1/grants/{name}/remove": ADMINS,
+    "GET /v1/audit/verify": {"admin", "auditor"},
+    "GET /v1/audit/records": {"admin", "auditor"},
     "GET /v1/approvals": EVERYBODY,
     "GET /v1/approvals/{identifier}": EVERYBODY,
     "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},

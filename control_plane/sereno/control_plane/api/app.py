@@ -1,5 +1,7 @@
 """The application of the control plane's API."""
 
+from pathlib import Path
+
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response
@@ -12,6 +14,7 @@ from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
+from sereno.control_plane.publishing.signing_key import SigningKey
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
 from sereno.mailbox.engine.problems import Problem
@@ -38,16 +41,24 @@ _PROBLEMS = problem_details.answers(
 
 
 def create_app(
-    engine: AsyncEngine, *, execution_url: str, ready: Readiness, sealing_key: X25519PublicKey | None = None
+    engine: AsyncEngine,
+    *,
+    execution_url: str,
+    ready: Readiness,
+    sealing_key: X25519PublicKey | None = None,
+    signing_key: SigningKey | None = None,
+    checkpoints: Path | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
-    Without `sealing_key`, the execution plane's, secrets can only be references.
+    Without `sealing_key`, the execution plane's, secrets can only be references. `checkpoints` is the file of signed ends
+    of the audit chains, and `signing_key` the key that signed them.
     """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
     app.state.sealing_key = sealing_key
     app.state.facts = KnownFacts(engine)
+    app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
@@ -61,6 +72,7 @@ def create_app(
         identity.router,
         grants.router,
         approvals.router,
+        audit.router,
     ):
         app.include_router(router, responses=_PROBLEMS)
 

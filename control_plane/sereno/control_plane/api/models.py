@@ -395,3 +395,52 @@ class AnswerAccepted(_Shape):
     message: str
     tenant: str
     outcome: str
+
+
+class AuditFault(_Shape):
+    """One thing that is wrong with a chain; `seq` is its place."""
+
+    kind: Literal["changed", "missing", "forked", "cut", "unsigned"]
+    seq: int
+    message: str
+
+
+class AuditReport(_Shape):
+    """What walking the chain of a tenant found."""
+
+    plane: str
+    tenant: str
+    whole: bool
+    records: int
+    seq: int
+    hash: str
+    checkpoints: int = Field(description="how many signed ends it was held against")
+    faults: list[AuditFault]
+
+
+class AuditRecord(_Shape):
+    """One record of a chain."""
+
+    seq: int
+    prev: str
+    hash: str
+    canonical: str
+    at: datetime
+    actor: str
+    type: str
+    subject: str
+
+
+class AuditHead(_Shape):
+    """The end of a chain."""
+
+    seq: int
+    hash: str
+
+
+class AuditPage(_Shape):
+    """Records in order; `next` is the `after` of the following page, if there is one."""
+
+    items: list[AuditRecord]
+    next: int | None
+    head: AuditHead

@@ -5,6 +5,7 @@ import typer
 from sereno.control_plane.commands import (
     agents,
     approvals,
+    audit,
     endpoints,
     grants,
     policies,
@@ -28,6 +29,9 @@ def register(app: typer.Typer) -> None:
     grants.add_to(_group(app, "grants", "Grants: who may have which agent woken and which source observed."))
     policies.add_to(_group(app, "policy", "Policies: the rules that decide."))
     approvals.add_to(_group(app, "approvals", "Approvals: what waits for a person."))
+    audit.add_to(
+        _group(app, "audit", "Audit: what was done, chained so that nothing of it changes unnoticed.")
+    )
     agents.add_to(_group(app, "agent", "Agents: who can be woken."))
     subscriptions.add_to(_group(app, "sub", "Subscriptions: what wakes whom, and within which limits."))
     webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from sereno.control_plane import recording
 from sereno.control_plane.catalog.approval import Approval, evolve
 from sereno.control_plane.catalog.event import NewEvent, record
 from sereno.control_plane.catalog.item import Address
@@ -37,13 +38,15 @@ async def write(
     if await event_store.append(connection, [append], actor=actor, recorded=at) is not None:
         raise ApprovalConflictError(f"approval {identifier} was changed by another at the same time")
     after = before
-    for event in record(
+    recorded = record(
         events, tenant=tenant, stream=stream, revision=revision, actor=actor, reason=None, recorded=at
-    ):
+    )
+    for event in recorded:
         after = evolve(after, tenant, event)
     if after is None:
         raise AssertionError("an approval begins with an event")
     await _save(connection, after, at)
+    await recording.chain(connection, recorded)
     return after
 
 

@@ -85,10 +85,12 @@ def verify(records: Iterable[Record], head: Head | None = None, anchors: Sequenc
         count += 1
         faults += _step(at, record)
         if record.seq in wanted and wanted[record.seq].hash != record.hash:
-            faults.append(Fault("changed", record.seq, "is not the record that a checkpoint signed at this place"))
+            faults.append(
+                Fault("changed", record.seq, "is not the record that a checkpoint signed at this place")
+            )
         if record.seq > at.seq:
             at = Head(record.seq, record.hash)
-    return Report(count, at, tuple([*faults, *_ends(at, head, anchors)]))
+    return Report(count, at, (*faults, *_ends(at, head, anchors)))
 
 
 def _step(at: Head, record: Record) -> list[Fault]:

@@ -30,7 +30,9 @@ class Checkpoint:
 
     def content(self) -> dict[str, Any]:
         """As it is signed."""
-        ends = {tenant: {"seq": head.seq, "hash": head.hash.hex()} for tenant, head in sorted(self.heads.items())}
+        ends = {
+            tenant: {"seq": head.seq, "hash": head.hash.hex()} for tenant, head in sorted(self.heads.items())
+        }
         return {
             "plane": self.plane,
             "taken_at": self.taken_at,

@@ -30,6 +30,10 @@ class Settings(BaseSettings):
     postgres: SecretStr = Field(SecretStr(""), description="DSN of PostgreSQL (>= 15) for this process' role")
     nats: str = Field("nats://127.0.0.1:4222", description="URL of NATS (>= 2.12) with JetStream")
     nats_seed_file: Path | None = Field(None, description="file with the nkey seed of this process")
+    audit_checkpoint_file: Path | None = Field(
+        None,
+        description="control plane: where signed ends of the audit chains are appended; best on another disk",
+    )
     # Read before the addresses that it allows.
     behind_tls: bool = Field(
         False,
