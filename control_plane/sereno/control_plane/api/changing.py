@@ -13,12 +13,18 @@ from sereno.control_plane.api.refusing import bad_documents, refused
 from sereno.control_plane.applying import Applied
 from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.item import Address, Kind
+from sereno.control_plane.catalog.judging import sponsor
 from sereno.control_plane.catalog.refusal import Refusal
 from sereno.control_plane.catalog.selector import Selector
+from sereno.control_plane.lifting import lift
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.operating import Operated, Verb, operate
+from sereno.control_plane.store import projection
+from sereno.envelope.identifiers import to_people
 from sereno.mailbox.engine.problems import Problem
 from sereno.subscriptions.faults import Fault, Faults
+from sereno.subscriptions.lifecycle import State
+from sereno.subscriptions.policy.authority import of_subscription
 
 router = APIRouter(prefix="/v1")
 Entered = Annotated[Access, Depends(entered)]
@@ -108,9 +114,28 @@ async def pause(name: str, body: models.MoveRequest, request: Request, access: E
 @router.post(
     "/subscriptions/{name}/resume", tags=["subscriptions"], summary="Let a paused subscription go on"
 )
-async def resume(name: str, body: models.MoveRequest, request: Request, access: Entered) -> models.MoveAnswer:
-    """It is active from the manifest version in the answer."""
-    return await move(request, access, "Subscription", name, verb="resume", reason=body.reason)
+async def resume(
+    name: str, body: models.ResumeRequest, request: Request, access: Entered
+) -> models.MoveAnswer:
+    """A pause ends, and so does what suspends it: from the manifest version in the answer on."""
+    address, engine = Address(access.tenant, "Subscription", name), request.app.state.engine
+    if not body.reason.strip():
+        raise Problem(422, "bad_input", "resume needs a reason")
+    async with engine.connect() as connection:
+        item = await projection.one(connection, address)
+    access.require("operate", of_subscription(name, sponsor(access.facts, item)) if item else None)
+    by = access.caller.name
+    lifted = await lift(engine, address, body.held, actor=by, reason=body.reason, at=utc_now())
+    if lifted is None or item is None or item.state is State.PAUSED:
+        return await move(request, access, "Subscription", name, verb="resume", reason=body.reason)
+    return models.MoveAnswer(
+        name=name,
+        tenant=access.tenant,
+        version=item.version,
+        state=item.state,
+        manifest=lifted.manifest,
+        lifted=[to_people("sus", one.id) for one in lifted.suspensions],
+    )
 
 
 @router.post("/subscriptions/{name}/delete", tags=["subscriptions"], summary="End a subscription")

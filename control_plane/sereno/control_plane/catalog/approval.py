@@ -86,7 +86,8 @@ class Approval:
 def canonical(subject: Address, spec: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """The one byte form (RFC 8785) of what is asked for; its digest is what a person releases."""
     metadata = {"name": subject.name, "tenant": subject.tenant, "labels": dict(labels)}
-    return rfc8785.dumps({"kind": subject.kind, "metadata": metadata, "spec": dict(spec)}).decode()
+    whole: dict[str, Any] = {"kind": subject.kind, "metadata": metadata, "spec": dict(spec)}
+    return rfc8785.dumps(whole).decode()
 
 
 def digest(document: str) -> str:

@@ -8,7 +8,7 @@ from sereno.control_plane.catalog.item import Item
 from sereno.control_plane.store.heads import Head
 from sereno.subscriptions.policy import text as policy_text
 from sereno.subscriptions.policy.facts import SHIPPED
-from sereno.subscriptions.snapshot import CatalogObject, Manifest, canonical, entry, key, root
+from sereno.subscriptions.snapshot import CatalogObject, Lift, Manifest, canonical, entry, key, root
 
 VALIDITY = timedelta(hours=24)
 """For low-risk observation; a sensitive effect is never allowed on a manifest alone."""
@@ -24,7 +24,9 @@ class Built:
     blobs: Mapping[str, bytes]
 
 
-def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str) -> Built:
+def build(
+    head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str, lifts: tuple[Lift, ...] = ()
+) -> Built:
     """The manifest of a tenant with these objects; tokens and principals of every tenant are among them.
 
     The shipped policies travel too, so that the other plane decides by the version that is pinned here.
@@ -40,6 +42,7 @@ def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str
         valid_until=issued_at + VALIDITY,
         root=root(entries),
         entries=entries,
+        lifts=lifts,
         key_id=key_id,
     )
     return Built(manifest, blobs)

@@ -18,7 +18,7 @@ from sereno.control_plane.minting import utc_now
 from sereno.control_plane.publishing.bucket import Bucket
 from sereno.control_plane.publishing.build import Built, build
 from sereno.control_plane.publishing.signing_key import SigningKey
-from sereno.control_plane.store import heads, projection
+from sereno.control_plane.store import heads, projection, suspensions
 from sereno.control_plane.store.heads import Head
 from sereno.control_plane.waiting import pause
 from sereno.mailbox.engine import faults
@@ -143,4 +143,5 @@ class Publisher:
             connection = await plain.execution_options(isolation_level="REPEATABLE READ")
             head = next(head for head in await heads.all_heads(connection) if head.tenant == tenant)
             items = await projection.travelling(connection, tenant)
-        return build(head, items, issued_at=utc_now(), key_id=self._key.id)
+            lifts = await suspensions.lifts(connection, tenant)
+        return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts)

@@ -54,7 +54,7 @@ def canonical(content: Mapping[str, Any] | Sequence[Any]) -> bytes:
     """The one byte form (RFC 8785); it is stored and hashed as it is, never made again."""
     text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     # The quick encoder differs from the standard only beyond ASCII and in how it writes fractions.
-    return text if text.isascii() and b"." not in text else rfc8785.dumps(content)  # type: ignore[arg-type]  # its JSON type is private
+    return text if text.isascii() and b"." not in text else rfc8785.dumps(content)
 
 
 def hash_of(seq: int, prev: bytes, content: bytes) -> bytes:

@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0002_identity"
-down_revision = "0001"
+down_revision = "0003_suspensions"
 branch_labels = None
 depends_on = None
 
