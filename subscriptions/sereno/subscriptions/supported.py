@@ -20,7 +20,6 @@ LATER: Later = {
         ("purpose",): None,
     },
     "Subscription": {
-        ("source", "calendar"): None,
         ("source", "mcp"): None,
         ("source", "platform", "agent"): None,
         ("source", "platform", "subscription"): None,

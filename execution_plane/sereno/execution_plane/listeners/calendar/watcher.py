@@ -1,0 +1,165 @@
+"""The calendar watcher: looks at each calendar from time to time, and writes down what is to come of it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import ClassVar
+from uuid import UUID
+
+from sereno.execution_plane.listeners.calendar import calendars, telling
+from sereno.execution_plane.listeners.calendar.calendars import SQL, Turn
+from sereno.execution_plane.listeners.calendar.derivation import derive
+from sereno.execution_plane.listeners.calendar.occurrence import Reading, of_date, read, whereabouts
+from sereno.execution_plane.listeners.calendar.plan import MOVED, REMOVED, Plan, plan
+from sereno.execution_plane.listeners.calendar.sources.look import Last, Look, Source, SourceAwayError
+from sereno.execution_plane.listeners.calendar.sources.readable import readable
+from sereno.execution_plane.listeners.schedules import Stamp, manifests
+from sereno.mailbox import notices
+from sereno.mailbox.connection import AnyConnection, AnyPool
+from sereno.mailbox.engine import faults
+from sereno.mailbox.engine.telemetry import counter, logger
+
+HORIZON = timedelta(days=2)
+"""So far ahead wake-ups are written down: as long as a calendar may be away before one is missed."""
+LOOK_BACK = timedelta(days=2)
+"""An entry that is only seen now is written down as past if it was due so recently."""
+LONGEST_WAIT = timedelta(hours=1)
+AT_ONCE = 8
+_MOMENT = timedelta(microseconds=1)
+_looks = counter("sereno.calendar.looks")
+_log = logger("calendar")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a turn at a source found: what changed, what of it cannot be read, or why nothing is known."""
+
+    look: Look | None = None
+    refused: Sequence[str] = ()
+    fault: str | None = None
+
+    @property
+    def is_news(self) -> bool:
+        return self.look is not None and self.look.is_news
+
+
+class CalendarWatcher:
+    """Follows the catalog, looks at calendars whose time has come, and reckons their wake-ups anew."""
+
+    family: ClassVar[str] = "calendar"
+
+    def __init__(self, pool: AnyPool, sources: Mapping[str, Source]) -> None:
+        self._pool = pool
+        self._sources = sources
+        self._derived: dict[str, Stamp] = {}
+
+    async def observe(self, now: datetime) -> int:
+        """See `Listener.observe`; how many calendars were looked at."""
+        await self._derive_changed(now)
+        turns = await calendars.claim_looks(self._pool, now, AT_ONCE)
+        await asyncio.gather(*(self._turn(turn, now) for turn in turns))
+        return len(turns)
+
+    async def _derive_changed(self, now: datetime) -> None:
+        for tenant, stamp in (await manifests(self._pool)).items():
+            if self._derived.get(tenant) != stamp:
+                async with self._pool.acquire() as connection, connection.transaction():
+                    await derive(connection, tenant, now)
+                self._derived[tenant] = stamp
+
+    async def _turn(self, turn: Turn, now: datetime) -> None:
+        seen = await self._see(turn)
+        faults.point("calendar.after_look")
+        async with self._pool.acquire() as connection, connection.transaction():
+            held = await calendars.hold_look(connection, turn)
+            if held is None:
+                return
+            if seen.look is not None:
+                await calendars.keep(connection, held.followed, seen.look)
+            if _is_wanting(held, seen, now):
+                await self._bring_up_to_date(connection, held, seen, now)
+            await _looked(connection, held, seen, now)
+            faults.point("calendar.before_commit")
+        _looks.add(1, {"result": "away" if seen.fault else "news" if seen.is_news else "same"})
+
+    async def _see(self, turn: Turn) -> _Seen:
+        followed = turn.followed
+        if followed.kind == "object":
+            return _Seen()
+        last = Last(turn.cursor, await calendars.etags(self._pool, followed))
+        try:
+            look = await self._sources[followed.kind].look(followed.source, last)
+            return _Seen(*await asyncio.to_thread(readable, look))
+        except SourceAwayError as fault:
+            return _Seen(fault=str(fault))
+
+    async def _bring_up_to_date(
+        self, connection: AnyConnection, turn: Turn, seen: _Seen, now: datetime
+    ) -> None:
+        followed = turn.followed
+        texts = [] if followed.kind == "object" else await calendars.contents(connection, followed)
+        reading = await _read(connection, turn, texts, now)
+        wanted = [one for one in reading.wanted if followed.expires is None or one.fire < followed.expires]
+        known = await calendars.written(connection, followed, wanted, reading.until)
+        latest = await calendars.latest(connection, followed, (one.entry for one in wanted))
+        found = plan(wanted, known, latest, turn.bounds, edited=turn.edited)
+        found = await _without_moved_away(found, texts, turn, reading)
+        await calendars.write(connection, followed, found)
+        await calendars.refresh(connection, followed, wanted)
+        await connection.execute(
+            SQL["brought_up_to_date"], followed.tenant, UUID(followed.id), now, reading.until
+        )
+        refused = [*seen.refused, *reading.refused]
+        told = [*telling.of_removed(followed, found.removals), *telling.of_unreadable(followed, refused)]
+        await notices.record(connection, told)
+        await calendars.point(connection, followed)
+
+
+def _is_wanting(turn: Turn, seen: _Seen, now: datetime) -> bool:
+    """Whether there is something to reckon anew: news, an edit, or the end of what was reckoned comes near."""
+    if turn.followed.kind == "object" or seen.is_news:
+        return True
+    if turn.looked_at is None and seen.look is None:
+        # It was never read, so nothing is known of it.
+        return False
+    return turn.known_until is None or turn.edited or turn.known_until - now < HORIZON / 2
+
+
+async def _read(connection: AnyConnection, turn: Turn, texts: Sequence[str], now: datetime) -> Reading:
+    followed, until = turn.followed, now + HORIZON
+    since = max(turn.counted_from - _MOMENT, turn.bounds.looked_at - LOOK_BACK)
+    if followed.source.object is None:
+        return await asyncio.to_thread(read, texts, followed.source, followed.zone, since, until)
+    name = followed.source.object.name
+    moment = await calendars.date_of_object(connection, followed.tenant, name)
+    found = of_date(f"subscription/{name}", moment, followed.source.offset or timedelta())
+    return Reading([one for one in found if since < one.fire <= until], until)
+
+
+async def _without_moved_away(found: Plan, texts: Sequence[str], turn: Turn, reading: Reading) -> Plan:
+    """What was moved beyond what is reckoned was not cancelled, and its owner need not be told."""
+    lost = [r.occurrence for r in found.removals if r.reason == REMOVED and r.occurrence.uid in reading.uids]
+    if not lost:
+        return found
+    source, zone = turn.followed.source, turn.followed.zone
+    elsewhere = await asyncio.to_thread(whereabouts, texts, source, zone, lost)
+    removals = [
+        replace(each, reason=MOVED) if each.reason == REMOVED and each.occurrence.entry in elsewhere else each
+        for each in found.removals
+    ]
+    return Plan(found.additions, removals)
+
+
+async def _looked(connection: AnyConnection, turn: Turn, seen: _Seen, now: datetime) -> None:
+    """Write down when to look again; after failures later and later."""
+    followed, fault = turn.followed, seen.fault
+    failures = turn.failures + 1 if fault else 0
+    wait = min(followed.every * 2 ** min(failures, 10), LONGEST_WAIT) if fault else followed.every
+    cursor = turn.cursor if seen.look is None else dict(seen.look.cursor)
+    await connection.execute(
+        SQL["looked"], followed.tenant, UUID(followed.id), cursor, now + wait, failures, fault
+    )
+    if fault:
+        _log.warning("calendar_away", tenant=followed.tenant, subscription=followed.subscription, error=fault)
+        await notices.record(connection, telling.of_away(followed, failures, fault))
