@@ -30,7 +30,9 @@ def at(hour: int, minute: int = 0) -> datetime:
 
 
 def meeting(hour: int, more: str = "", uid: str = "meeting") -> str:
-    return calendar(f"UID:{uid}\nDTSTAMP:20261101T000000Z\nSUMMARY:Budget\nDTSTART:20261130T{hour:02}0000Z{more}")
+    return calendar(
+        f"UID:{uid}\nDTSTAMP:20261101T000000Z\nSUMMARY:Budget\nDTSTART:20261130T{hour:02}0000Z{more}"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +134,7 @@ class OldServer:
 
     def _answer(self, request: Request, body: str) -> str:
         if "getctag" in body:
-            return _multistatus(
-                _response("/cal/", f"<S:getctag>{self.version}</S:getctag>")
-            )
+            return _multistatus(_response("/cal/", f"<S:getctag>{self.version}</S:getctag>"))
         wanted = re.findall(r"<D:href>/cal/([^<]+)</D:href>", body) or list(self.objects)
         found = [(name, *self.objects[name]) for name in wanted if name in self.objects]
         texts = "multiget" in body
@@ -247,7 +247,9 @@ async def test_a_feed_that_leads_astray_is_not_followed() -> None:
             (["127.0.0.0/8"], "https://[64:ff9b::a9fe:a9fe]", "may not reach"),
         ):
             made = CalendarHttp(Addresses.opening(opened), LIMITS, lambda _: None)
-            asked = CalendarSource.model_validate({**source.model_dump(exclude_none=True), "url": f"{address}/feed.ics"})
+            asked = CalendarSource.model_validate(
+                {**source.model_dump(exclude_none=True), "url": f"{address}/feed.ics"}
+            )
             with pytest.raises(SourceAwayError, match=why):
                 await FeedSource(made).look(asked, Last())
             await made.close()

@@ -204,3 +204,6 @@ LIMIT $4;
 -- name: standing
 SELECT looked_at, next_look, failures, fault, known_until FROM execution.calendar
 WHERE tenant_id = $1 AND subscription = $2 AND ended IS NULL
+
+-- name: clock
+SELECT clock_timestamp()
