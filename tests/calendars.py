@@ -45,7 +45,7 @@ class CalendarClock(Clock):
         rows = await self.plane.rows(
             "select fire, state, outcome, reason from execution.calendar_instant order by fire, recorded_at"
         )
-        return [tuple(row.values()) for row in rows]  # type: ignore[misc]
+        return [tuple(row.values()) for row in rows]
 
     async def to_come(self) -> list[datetime]:
         """What is pending, earliest first."""

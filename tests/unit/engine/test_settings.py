@@ -30,7 +30,10 @@ def test_the_dsn_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "sentence"),
     [
         ("controll_port", "there is no setting 'controll_port'; did you mean 'control_port'?"),
-        ("frobnicate", "there is no setting 'frobnicate'; there are: admin_token_sha256_file, control_host"),
+        (
+            "frobnicate",
+            "there is no setting 'frobnicate'; there are: admin_token_sha256_file, calendar_folder",
+        ),
     ],
 )
 @pytest.mark.parametrize("suffix", ["json", "toml"])

@@ -57,9 +57,7 @@ class CalendarServer:
 def calendar_server(folder: Path) -> Iterator[CalendarServer]:
     """The server, stopped at the end. Raises `StartError` when it is not installed or does not start."""
     if importlib.util.find_spec("radicale") is None:
-        raise StartError(
-            "the CalDAV server Radicale is not installed: pip install 'sereno[embedded]' brings it"
-        )
+        raise StartError("the CalDAV server Radicale is not installed: pip install 'sereno[demo]' brings it")
     folder.mkdir(mode=0o700, exist_ok=True)
     password = secrets.token_hex(16)
     users, password_file, log = folder / "users", folder / "password", folder / "radicale.log"

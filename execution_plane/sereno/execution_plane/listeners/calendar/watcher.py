@@ -81,7 +81,7 @@ class CalendarWatcher:
                 await self._bring_up_to_date(connection, held, seen, now)
             await _looked(connection, held, seen, now)
             faults.point("calendar.before_commit")
-        _looks.add(1, {"result": "away" if seen.fault else "news" if seen.is_news else "same"})
+        _looks.add(1, {"status": "away" if seen.fault else "news" if seen.is_news else "same"})
 
     async def _see(self, turn: Turn) -> _Seen:
         followed = turn.followed
