@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> CalendarFile:
     return CalendarFile(tmp_path)
 
 
-@pytest.mark.req(3, 4)
+@pytest.mark.req(4, 53, 54, 160)
 async def test_h1_a_moved_occurrence_fires_at_its_new_time_only(
     clock: CalendarClock, file: CalendarFile
 ) -> None:
@@ -75,6 +75,7 @@ async def test_h2_an_edit_of_the_zone_alone_moves_the_wake_up(
     assert await clock.told() == []
 
 
+@pytest.mark.req(55)
 async def test_h3_an_exception_in_a_later_version_takes_the_changed_occurrence_with_it(
     clock: CalendarClock, file: CalendarFile
 ) -> None:
@@ -94,6 +95,7 @@ async def test_h3_an_exception_in_a_later_version_takes_the_changed_occurrence_w
     assert await clock.told() == ["anchor_removed"]
 
 
+@pytest.mark.req(55, 160)
 async def test_h4_a_cancelled_entry_may_say_only_which_one_it_was(
     clock: CalendarClock, file: CalendarFile
 ) -> None:
@@ -258,6 +260,7 @@ async def test_an_edit_reckons_anew_and_another_place_is_another_calendar(
     ]
 
 
+@pytest.mark.req(53, 54)
 async def test_a_date_of_the_platform_itself_is_followed_when_it_moves(clock: CalendarClock) -> None:
     def watched(expires: str, version: int) -> Any:
         return followed("refunds", {"file": "/none.ics"}, version=version, limits={"expires": expires})
@@ -290,6 +293,7 @@ async def test_the_end_of_an_event_moves_its_wake_up_too(clock: CalendarClock, f
     assert await clock.messages() == [at(17, 5)]
 
 
+@pytest.mark.req(53)
 async def test_tasks_wake_at_their_due_time_unless_they_are_done(
     clock: CalendarClock, file: CalendarFile
 ) -> None:

@@ -59,7 +59,7 @@ def caldav(server: CalendarServer, **more: Any) -> dict[str, Any]:
     return {"caldav": server.url, "credentials": credentials, **more}
 
 
-@pytest.mark.req(3)
+@pytest.mark.req(4, 53, 54, 55)
 async def test_a_meeting_on_radicale_is_followed_when_it_moves_and_when_it_is_removed(
     clock: CalendarClock, server: CalendarServer, http: CalendarHttp
 ) -> None:
