@@ -99,7 +99,11 @@ async def test_state_travels_and_what_was_deleted_travels_as_deleted(
 
 
 async def test_of_the_deleted_only_the_last_travel(
-    applying: Apply, publisher: Publisher, operator: Client, engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+    applying: Apply,
+    publisher: Publisher,
+    operator: Client,
+    engine: AsyncEngine,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(publishing, "TOMBSTONES", 1)
     await applying(ALL)

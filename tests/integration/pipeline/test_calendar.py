@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sereno.execution_plane.listeners import ledger
+from sereno.execution_plane.listeners import ledger, rebuild
 from sereno.execution_plane.listeners.calendar.sources.look import Last, Look, Resource
 from sereno.subscriptions.models.source import CalendarSource
 from tests.calendars import CalendarClock, CalendarFile, calendar, followed
@@ -130,6 +130,28 @@ async def test_what_fired_and_is_moved_later_fires_again_for_the_new_start(
     assert report.ends == {"fired": 2}
 
 
+@pytest.mark.req(126, 152)
+async def test_a_lost_index_is_reckoned_again_and_nothing_fires_twice(
+    clock: CalendarClock, file: CalendarFile
+) -> None:
+    file.write(meeting("0900"), meeting("1500").replace("meeting", "other"))
+    await clock.plane.in_force(followed("prepare", {"file": str(file.path)}))
+    for now in (at(8), at(8, 50)):
+        await clock.turn(now)
+    assert await rebuild.rebuild(clock.plane.pool) == []
+    await clock.plane.pool.execute("delete from execution.calendar_instant where state = 'pending'")
+    await clock.plane.pool.execute("update execution.calendar set next_due = null")
+    (found,) = await rebuild.rebuild(clock.plane.pool)
+    assert (found.subscription, found.columns) == ("prepare", ("pending", "next_due"))
+    assert await rebuild.rebuild(clock.plane.pool) == []
+    assert await clock.to_come() == [at(14, 50)]
+    # All of it: the next look reads the calendar again, and what fired stays fired.
+    await clock.plane.pool.execute("delete from execution.calendar")
+    for now in (at(9), at(14, 50)):
+        await clock.turn(now)
+    assert await clock.messages() == [at(8, 50), at(14, 50)]
+
+
 async def test_two_watchers_and_two_listeners_make_one_message_of_one_occurrence(
     clock: CalendarClock, file: CalendarFile
 ) -> None:
@@ -167,6 +189,40 @@ async def test_who_was_overtaken_at_the_source_writes_nothing(clock: CalendarClo
     stale.go.set()
     await slow
     assert await clock.to_come() == [at(17, 50)]
+
+
+class Strange:
+    """A source that fails in a way that nobody thought of."""
+
+    async def look(self, source: CalendarSource, last: Last) -> Look:
+        del source, last
+        raise ZeroDivisionError
+
+
+async def test_one_calendar_that_fails_strangely_keeps_no_other_from_its_turn(
+    clock: CalendarClock, file: CalendarFile
+) -> None:
+    file.write(meeting("1500"))
+    strange = followed("strange", {"url": "https://calendar.example/team.ics"})
+    await clock.plane.in_force(strange, followed("prepare", {"file": str(file.path)}))
+    await clock.turn(at(10), clock.watcher(url=Strange()))
+    assert await clock.to_come() == [at(14, 50)]
+
+
+async def test_what_is_added_with_its_time_past_is_recorded_and_wakes_nobody(
+    clock: CalendarClock, file: CalendarFile
+) -> None:
+    file.write(meeting("1500"))
+    await clock.plane.in_force(followed("prepare", {"file": str(file.path)}))
+    for now in (at(8), at(10)):
+        await clock.turn(now)
+    file.write(meeting("1500"), meeting("1005").replace("meeting", "late"))
+    await clock.turn(at(10, 1))
+    assert await clock.instants() == [
+        (at(9, 55), "skipped", "skipped", "already_past"),
+        (at(14, 50), "pending", None, None),
+    ]
+    assert await clock.messages() == []
 
 
 async def test_a_source_that_is_away_keeps_what_was_read_and_is_told(

@@ -18,7 +18,7 @@ from sereno.deploy.ports import free_port
 from sereno.deploy.tail import last_lines
 
 USER = "marta"
-_START_SECONDS = 60.0
+_START_SECONDS = 300.0
 _POLL_SECONDS = 0.05
 
 

@@ -39,14 +39,14 @@ class Turn:
 
 async def claim_looks(pool: AnyPool, now: datetime, limit: int) -> list[Turn]:
     """Calendars that are to be looked at and that nobody else looks at, for the time of a lease."""
-    return [_turn(row) for row in await pool.fetch(SQL["claim_look"], now, limit, LEASE)]
+    return [turn_of(row) for row in await pool.fetch(SQL["claim_look"], now, limit, LEASE)]
 
 
 async def hold_look(connection: AnyConnection, turn: Turn) -> Turn | None:
     """The calendar, locked, unless another turn or an edit has overtaken this one."""
     one = turn.followed
     row = await connection.fetchrow(SQL["hold_look"], one.tenant, UUID(one.id), turn.look)
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
 
 
 async def etags(pool: AnyPool, followed: Followed) -> dict[str, str | None]:
@@ -219,7 +219,8 @@ def followed_of(row: asyncpg.Record) -> Followed:
     )
 
 
-def _turn(row: asyncpg.Record) -> Turn:
+def turn_of(row: asyncpg.Record) -> Turn:
+    """The state of a calendar that a row keeps, as a turn at its source finds it."""
     looked_at = row["looked_at"] or row["counted_from"]
     hole = (row["hole_until"], row["hole_reason"]) if row["hole_until"] is not None else ()
     return Turn(

@@ -167,12 +167,13 @@ WHERE i.tenant_id = $1 AND i.calendar = $2 AND i.occurrence = n.occurrence AND i
 RETURNING i.receiptid;
 
 -- name: looked
-UPDATE execution.calendar SET cursor = $3, next_look = $4, looking_until = NULL, failures = $5, fault = $6
+-- What was not there at a look that succeeded, and was due before it, is past when it is seen.
+UPDATE execution.calendar SET cursor = $3, next_look = $4, looking_until = NULL, failures = $5, fault = $6,
+    looked_at = CASE WHEN $6::text IS NULL THEN greatest(looked_at, $7) ELSE looked_at END
 WHERE tenant_id = $1 AND calendar = $2;
 
 -- name: brought_up_to_date
-UPDATE execution.calendar SET looked_at = greatest(looked_at, $3), known_until = $4, edited = false,
-    hole_until = NULL, hole_reason = NULL
+UPDATE execution.calendar SET known_until = $3, edited = false, hole_until = NULL, hole_reason = NULL
 WHERE tenant_id = $1 AND calendar = $2;
 
 -- name: point
@@ -206,4 +207,10 @@ SELECT looked_at, next_look, failures, fault, known_until FROM execution.calenda
 WHERE tenant_id = $1 AND subscription = $2 AND ended IS NULL
 
 -- name: clock
-SELECT clock_timestamp()
+SELECT clock_timestamp();
+
+-- name: of_tenant
+SELECT * FROM execution.calendar WHERE tenant_id = $1 AND ended IS NULL ORDER BY calendar FOR UPDATE;
+
+-- name: next_due
+SELECT next_due FROM execution.calendar WHERE tenant_id = $1 AND calendar = $2

@@ -10,23 +10,24 @@ from uuid import UUID
 from sereno.execution_plane.listeners.calendar import calendars, telling
 from sereno.execution_plane.listeners.calendar.calendars import SQL, Turn
 from sereno.execution_plane.listeners.calendar.derivation import derive
-from sereno.execution_plane.listeners.calendar.occurrence import Reading, of_date, read, whereabouts
+from sereno.execution_plane.listeners.calendar.occurrence import Reading, whereabouts
 from sereno.execution_plane.listeners.calendar.plan import MOVED, REMOVED, Plan, plan
+from sereno.execution_plane.listeners.calendar.reckoning import reckon
 from sereno.execution_plane.listeners.calendar.sources.look import Last, Look, Source, SourceAwayError
 from sereno.execution_plane.listeners.calendar.sources.readable import readable
 from sereno.execution_plane.listeners.schedules import Stamp, manifests
 from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import faults
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, logger
 
 HORIZON = timedelta(days=2)
 """So far ahead wake-ups are written down: as long as a calendar may be away before one is missed."""
-LOOK_BACK = timedelta(days=2)
-"""An entry that is only seen now is written down as past if it was due so recently."""
 LONGEST_WAIT = timedelta(hours=1)
+LONGEST_LOOK = timedelta(seconds=150)
+"""Well within the lease, so that who is slow is never overtaken for it."""
 AT_ONCE = 8
-_MOMENT = timedelta(microseconds=1)
 _looks = counter("sereno.calendar.looks")
 _log = logger("calendar")
 
@@ -58,8 +59,23 @@ class CalendarWatcher:
         """See `Listener.observe`; how many calendars were looked at."""
         await self._derive_changed(now)
         turns = await calendars.claim_looks(self._pool, now, AT_ONCE)
-        await asyncio.gather(*(self._turn(turn, now) for turn in turns))
+        await asyncio.gather(*(self._take(turn, now) for turn in turns))
         return len(turns)
+
+    async def _take(self, turn: Turn, now: datetime) -> None:
+        """One calendar that is read in no way we know of must not keep the others from theirs."""
+        try:
+            await self._turn(turn, now)
+        except DATABASE_FAULTS:
+            raise
+        except Exception as fault:  # noqa: BLE001 - its lease ends, and it is tried again
+            _looks.add(1, {"status": "fault"})
+            _log.error(
+                "calendar_fault",
+                tenant=turn.followed.tenant,
+                subscription=turn.followed.subscription,
+                error=f"{type(fault).__name__}: {fault}",
+            )
 
     async def _derive_changed(self, now: datetime) -> None:
         for tenant, stamp in (await manifests(self._pool)).items():
@@ -89,27 +105,28 @@ class CalendarWatcher:
             return _Seen()
         last = Last(turn.cursor, await calendars.etags(self._pool, followed))
         try:
-            look = await self._sources[followed.kind].look(followed.source, last)
+            async with asyncio.timeout(LONGEST_LOOK.total_seconds()):
+                look = await self._sources[followed.kind].look(followed.source, last)
             return _Seen(*await asyncio.to_thread(readable, look))
         except SourceAwayError as fault:
             return _Seen(fault=str(fault))
+        except TimeoutError:
+            return _Seen(fault=f"it did not answer within {LONGEST_LOOK.total_seconds():.0f} s")
 
     async def _bring_up_to_date(
         self, connection: AnyConnection, turn: Turn, seen: _Seen, now: datetime
     ) -> None:
         followed = turn.followed
-        texts = [] if followed.kind == "object" else await calendars.contents(connection, followed)
-        reading = await _read(connection, turn, texts, now)
-        wanted = [one for one in reading.wanted if followed.expires is None or one.fire < followed.expires]
+        texts = await calendars.contents(connection, followed)
+        reading = await reckon(connection, turn, texts, now + HORIZON)
+        wanted = reading.wanted
         known = await calendars.written(connection, followed, wanted, reading.until)
         latest = await calendars.latest(connection, followed, (one.entry for one in wanted))
         found = plan(wanted, known, latest, turn.bounds, edited=turn.edited)
         found = await _without_moved_away(found, texts, turn, reading)
         await calendars.write(connection, followed, found)
         await calendars.refresh(connection, followed, wanted)
-        await connection.execute(
-            SQL["brought_up_to_date"], followed.tenant, UUID(followed.id), now, reading.until
-        )
+        await connection.execute(SQL["brought_up_to_date"], followed.tenant, UUID(followed.id), reading.until)
         refused = [*seen.refused, *reading.refused]
         told = [*telling.of_removed(followed, found.removals), *telling.of_unreadable(followed, refused)]
         await notices.record(connection, told)
@@ -124,17 +141,6 @@ def _is_wanting(turn: Turn, seen: _Seen, now: datetime) -> bool:
         # It was never read, so nothing is known of it.
         return False
     return turn.known_until is None or turn.edited or turn.known_until - now < HORIZON / 2
-
-
-async def _read(connection: AnyConnection, turn: Turn, texts: Sequence[str], now: datetime) -> Reading:
-    followed, until = turn.followed, now + HORIZON
-    since = max(turn.counted_from - _MOMENT, turn.bounds.looked_at - LOOK_BACK)
-    if followed.source.object is None:
-        return await asyncio.to_thread(read, texts, followed.source, followed.zone, since, until)
-    name = followed.source.object.name
-    moment = await calendars.date_of_object(connection, followed.tenant, name)
-    found = of_date(f"subscription/{name}", moment, followed.source.offset or timedelta())
-    return Reading([one for one in found if since < one.fire <= until], until)
 
 
 async def _without_moved_away(found: Plan, texts: Sequence[str], turn: Turn, reading: Reading) -> Plan:
@@ -158,7 +164,7 @@ async def _looked(connection: AnyConnection, turn: Turn, seen: _Seen, now: datet
     wait = min(followed.every * 2 ** min(failures, 10), LONGEST_WAIT) if fault else followed.every
     cursor = turn.cursor if seen.look is None else dict(seen.look.cursor)
     await connection.execute(
-        SQL["looked"], followed.tenant, UUID(followed.id), cursor, now + wait, failures, fault
+        SQL["looked"], followed.tenant, UUID(followed.id), cursor, now + wait, failures, fault, now
     )
     if fault:
         _log.warning("calendar_away", tenant=followed.tenant, subscription=followed.subscription, error=fault)
