@@ -37,6 +37,7 @@ help:
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
+	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
 	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
@@ -111,6 +112,9 @@ torture-clock-changes: $(VENV)/dev.stamp
 
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
+
+bench-explain: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.explain
 
 torture-schedules: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.schedules

@@ -1,13 +1,17 @@
 """Identifiers: UUIDv7 inside, prefixed hexadecimal text to people."""
 
 from typing import Literal, get_args
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 Prefix = Literal["rcp", "msg", "run", "sus", "dlv"]
 PREFIXES: frozenset[str] = frozenset(get_args(Prefix))
 RANDOM_BYTES = 10
+_VERSION = 7
 _MAX_MILLIS = (1 << 48) - 1
 _RAND_B = (1 << 62) - 1
+# The constructor reads its six forms one after the other; these are thousands a second, and always the integer.
+_new = object.__new__
+_put_int, _put_is_safe = vars(UUID)["int"].__set__, vars(UUID)["is_safe"].__set__
 
 
 def uuid7(unix_millis: int, randomness: bytes) -> UUID:
@@ -19,7 +23,15 @@ def uuid7(unix_millis: int, randomness: bytes) -> UUID:
     tail = int.from_bytes(randomness, "big")
     rand_a = tail >> 68 & 0xFFF
     rand_b = tail & _RAND_B
-    return UUID(int=unix_millis << 80 | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
+    identifier = _new(UUID)
+    _put_int(identifier, unix_millis << 80 | 0x7 << 76 | rand_a << 64 | 0b10 << 62 | rand_b)
+    _put_is_safe(identifier, SafeUUID.unknown)
+    return identifier
+
+
+def unix_millis(identifier: UUID) -> int | None:
+    """The moment that a UUIDv7 holds, in Unix milliseconds; None for a UUID of another version."""
+    return identifier.int >> 80 if identifier.version == _VERSION else None
 
 
 def uuid7_text(unix_millis: int, randomness: bytes) -> str:

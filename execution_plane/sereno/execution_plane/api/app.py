@@ -13,6 +13,7 @@ from sereno.execution_plane.deliveries import http as deliveries_http
 from sereno.execution_plane.deliveries.redelivery import Redelivery
 from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
 from sereno.mailbox.bearer import LeaseBearers
@@ -75,11 +76,12 @@ def create_app(parts: Parts) -> FastAPI:
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
+    history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, data, previews, calendars, manifests):
+    for router in (mailbox, explain, deliveries, history, data, previews, calendars, manifests):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
