@@ -1,7 +1,7 @@
 """Followed calendars in the database: looked at under a lease, changed together with what is to come of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -37,6 +37,22 @@ class Turn:
     failures: int
 
 
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What is known of a calendar before a look: its texts, the date of an object, and what was to come."""
+
+    texts: Mapping[str, str]
+    date: datetime | None
+    pending: Sequence[Occurrence]
+
+    def after(self, look: Look | None) -> "Last":
+        """The same with the texts that a look found."""
+        if look is None:
+            return self
+        kept = {} if look.is_whole else {k: v for k, v in self.texts.items() if k not in look.gone}
+        return replace(self, texts=kept | {each.href: each.content for each in look.resources})
+
+
 async def claim_looks(pool: AnyPool, now: datetime, limit: int) -> list[Turn]:
     """Calendars that are to be looked at and that nobody else looks at, for the time of a lease."""
     return [turn_of(row) for row in await pool.fetch(SQL["claim_look"], now, limit, LEASE)]
@@ -55,16 +71,24 @@ async def etags(pool: AnyPool, followed: Followed) -> dict[str, str | None]:
     return {row["href"]: row["etag"] for row in rows}
 
 
-async def contents(connection: AnyConnection, followed: Followed) -> list[str]:
-    """The texts that were read last."""
+async def contents(connection: AnyConnection, followed: Followed) -> dict[str, str]:
+    """The texts that were read last, by where they lie."""
     rows = await connection.fetch(SQL["contents"], followed.tenant, UUID(followed.id))
-    return [row["content"] for row in rows]
+    return {row["href"]: row["content"] for row in rows}
 
 
 async def date_of_object(connection: AnyConnection, tenant: str, name: str) -> datetime | None:
     """When a subscription expires, if it is there and does."""
     text = await connection.fetchval(SQL["date_of_object"], tenant, name)
     return None if text is None else datetime.fromisoformat(text)
+
+
+async def last(connection: AnyConnection, followed: Followed, until: datetime) -> Last:
+    """What is known of a calendar, and what is to come of it until a moment."""
+    if followed.source.object is not None:
+        date = await date_of_object(connection, followed.tenant, followed.source.object.name)
+        return Last({}, date, await pending(connection, followed, until))
+    return Last(await contents(connection, followed), None, await pending(connection, followed, until))
 
 
 async def keep(connection: AnyConnection, followed: Followed, look: Look) -> None:

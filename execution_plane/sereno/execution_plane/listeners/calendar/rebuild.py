@@ -32,7 +32,7 @@ async def rebuild(connection: AnyConnection, tenant: str) -> AsyncIterator[tuple
 
 async def _put_right(connection: AnyConnection, turn: Turn, until: datetime) -> tuple[str, ...]:
     followed = turn.followed
-    reading = await reckon(connection, turn, await calendars.contents(connection, followed), until)
+    reading = reckon(turn, await calendars.last(connection, followed, until), until).reading
     known = await calendars.written(connection, followed, reading.wanted, reading.until)
     latest = await calendars.latest(connection, followed, (one.entry for one in reading.wanted))
     found = plan(reading.wanted, known, latest, turn.bounds)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
@@ -10,9 +10,8 @@ from uuid import UUID
 from sereno.execution_plane.listeners.calendar import calendars, telling
 from sereno.execution_plane.listeners.calendar.calendars import SQL, Turn
 from sereno.execution_plane.listeners.calendar.derivation import derive
-from sereno.execution_plane.listeners.calendar.occurrence import Reading, whereabouts
-from sereno.execution_plane.listeners.calendar.plan import MOVED, REMOVED, Plan, plan
-from sereno.execution_plane.listeners.calendar.reckoning import reckon
+from sereno.execution_plane.listeners.calendar.plan import plan
+from sereno.execution_plane.listeners.calendar.reckoning import Reckoned, reckon
 from sereno.execution_plane.listeners.calendar.sources.look import Last, Look, Source, SourceAwayError
 from sereno.execution_plane.listeners.calendar.sources.readable import readable
 from sereno.execution_plane.listeners.schedules import Stamp, manifests
@@ -27,7 +26,7 @@ HORIZON = timedelta(days=2)
 LONGEST_WAIT = timedelta(hours=1)
 LONGEST_LOOK = timedelta(seconds=150)
 """Well within the lease, so that who is slow is never overtaken for it."""
-AT_ONCE = 8
+AT_ONCE = 4
 _looks = counter("sereno.calendar.looks")
 _log = logger("calendar")
 
@@ -86,6 +85,7 @@ class CalendarWatcher:
 
     async def _turn(self, turn: Turn, now: datetime) -> None:
         seen = await self._see(turn)
+        reckoned = await self._reckon(turn, seen, now)
         faults.point("calendar.after_look")
         async with self._pool.acquire() as connection, connection.transaction():
             held = await calendars.hold_look(connection, turn)
@@ -93,11 +93,23 @@ class CalendarWatcher:
                 return
             if seen.look is not None:
                 await calendars.keep(connection, held.followed, seen.look)
-            if _is_wanting(held, seen, now):
-                await self._bring_up_to_date(connection, held, seen, now)
+            if reckoned is not None:
+                await _bring_up_to_date(connection, held, reckoned, seen.refused)
             await _looked(connection, held, seen, now)
             faults.point("calendar.before_commit")
         _looks.add(1, {"status": "away" if seen.fault else "news" if seen.is_news else "same"})
+
+    async def _reckon(self, turn: Turn, seen: _Seen, now: datetime) -> Reckoned | None:
+        """What the calendar calls for now, if anything can be other than it was.
+
+        Outside any transaction: a large calendar takes a while. Nobody else writes to it as long as the turn counts.
+        """
+        if not _is_wanting(turn, seen, now):
+            return None
+        followed, until = turn.followed, now + HORIZON
+        async with self._pool.acquire() as connection:
+            last = await calendars.last(connection, followed, until)
+        return await asyncio.to_thread(reckon, turn, last.after(seen.look), until)
 
     async def _see(self, turn: Turn) -> _Seen:
         followed = turn.followed
@@ -113,24 +125,21 @@ class CalendarWatcher:
         except TimeoutError:
             return _Seen(fault=f"it did not answer within {LONGEST_LOOK.total_seconds():.0f} s")
 
-    async def _bring_up_to_date(
-        self, connection: AnyConnection, turn: Turn, seen: _Seen, now: datetime
-    ) -> None:
-        followed = turn.followed
-        texts = await calendars.contents(connection, followed)
-        reading = await reckon(connection, turn, texts, now + HORIZON)
-        wanted = reading.wanted
-        known = await calendars.written(connection, followed, wanted, reading.until)
-        latest = await calendars.latest(connection, followed, (one.entry for one in wanted))
-        found = plan(wanted, known, latest, turn.bounds, edited=turn.edited)
-        found = await _without_moved_away(found, texts, turn, reading)
-        await calendars.write(connection, followed, found)
-        await calendars.refresh(connection, followed, wanted)
-        await connection.execute(SQL["brought_up_to_date"], followed.tenant, UUID(followed.id), reading.until)
-        refused = [*seen.refused, *reading.refused]
-        told = [*telling.of_removed(followed, found.removals), *telling.of_unreadable(followed, refused)]
-        await notices.record(connection, told)
-        await calendars.point(connection, followed)
+
+async def _bring_up_to_date(
+    connection: AnyConnection, turn: Turn, reckoned: Reckoned, unreadable: Sequence[str]
+) -> None:
+    followed, reading = turn.followed, reckoned.reading
+    known = await calendars.written(connection, followed, reading.wanted, reading.until)
+    latest = await calendars.latest(connection, followed, (one.entry for one in reading.wanted))
+    found = reckoned.corrected(plan(reading.wanted, known, latest, turn.bounds, edited=turn.edited))
+    await calendars.write(connection, followed, found)
+    await calendars.refresh(connection, followed, reading.wanted)
+    await connection.execute(SQL["brought_up_to_date"], followed.tenant, UUID(followed.id), reading.until)
+    refused = [*unreadable, *reading.refused]
+    told = [*telling.of_removed(followed, found.removals), *telling.of_unreadable(followed, refused)]
+    await notices.record(connection, told)
+    await calendars.point(connection, followed)
 
 
 def _is_wanting(turn: Turn, seen: _Seen, now: datetime) -> bool:
@@ -141,20 +150,6 @@ def _is_wanting(turn: Turn, seen: _Seen, now: datetime) -> bool:
         # It was never read, so nothing is known of it.
         return False
     return turn.known_until is None or turn.edited or turn.known_until - now < HORIZON / 2
-
-
-async def _without_moved_away(found: Plan, texts: Sequence[str], turn: Turn, reading: Reading) -> Plan:
-    """What was moved beyond what is reckoned was not cancelled, and its owner need not be told."""
-    lost = [r.occurrence for r in found.removals if r.reason == REMOVED and r.occurrence.uid in reading.uids]
-    if not lost:
-        return found
-    source, zone = turn.followed.source, turn.followed.zone
-    elsewhere = await asyncio.to_thread(whereabouts, texts, source, zone, lost)
-    removals = [
-        replace(each, reason=MOVED) if each.reason == REMOVED and each.occurrence.entry in elsewhere else each
-        for each in found.removals
-    ]
-    return Plan(found.additions, removals)
 
 
 async def _looked(connection: AnyConnection, turn: Turn, seen: _Seen, now: datetime) -> None:
