@@ -30,6 +30,7 @@ async def hold(
     With `cancel` (a pause) live holders are answered `cancelled` at their next renewal, without it (a
     suspension) they may finish. Causes add up; age does not count while one holds.
     """
+    await conn.execute(_SQL["keep"], tenant, subscription, cause, cancel)
     return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False)
 
 
@@ -37,6 +38,7 @@ async def unhold(
     conn: AnyConnection, tenant: str, subscription: str, cause: str, *, principal: str = SYSTEM.name
 ) -> set[Box]:
     """That cause is gone: what nothing else holds is claimable; answers the mailboxes to wake after the commit."""
+    await conn.execute(_SQL["forget"], tenant, subscription, cause)
     rows = await conn.fetch(_SQL["unhold"], tenant, None, subscription, cause, principal)
     return {(row["tenant_id"], row["agent"]) for row in rows}
 
