@@ -72,6 +72,9 @@ def work_row(stream: Stream) -> dict[str, Any]:
         "on_behalf_of",
         "order_key",
         "max_attempts",
+        "lease_seconds",
+        "max_run_seconds",
+        "max_age_seconds",
     )
     return {
         **{name: message[name] for name in same},

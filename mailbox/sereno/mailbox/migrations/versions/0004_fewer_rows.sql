@@ -350,9 +350,9 @@ begin
     from (
         select
             l.id, l.token, l.attempts, l.answered,
-            extract(epoch from l.leased_until - v_at)::double precision as lasting,
-            extract(epoch from l.hard_deadline - v_at)::double precision as running,
-            extract(epoch from v_at - l.ready_at)::double precision as waiting
+            date_part('epoch', l.leased_until - v_at) as lasting,
+            date_part('epoch', l.hard_deadline - v_at) as running,
+            date_part('epoch', v_at - l.ready_at) as waiting
         from leased l
         order by l.order_key, l.id
     ) l;
