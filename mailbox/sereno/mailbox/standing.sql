@@ -50,24 +50,21 @@ insert into mailbox.hold (tenant_id, subscription, cause, cancel) values ($1, $2
 on conflict (tenant_id, subscription, cause) do update set cancel = excluded.cancel
 
 -- name: forget
--- Arguments: tenant, subscription, cause.
-delete from mailbox.hold where tenant_id = $1 and subscription = $2 and cause = $3
+-- Arguments: tenant, subscription, cause (null: all).
+delete from mailbox.hold where tenant_id = $1 and subscription = $2 and ($3::text is null or cause = $3)
 
--- name: unheld
--- Whether a pass left something. Arguments: tenant, agent, subscription (each null: any), cause, whether live holders
--- are told to stop, whether of what rests only that whose age counts is meant.
-select exists (
-    select from mailbox.work
-    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
-        and ($3::text is null or subscription = $3)
-        and (
-            (state = 'leased' and (($4 = any(held_by)) is not true or ($5::boolean and cancel is null)))
-            or (
-                state <> 'leased' and ($4 = any(held_by)) is not true
-                and (not $6::boolean or (state = 'ready' and give_up_at is not null))
-            )
-        )
-)
+-- name: lock
+-- Arguments: tenants, subscriptions.
+select 1
+from (
+    select w.tenant_id, w.id
+    from unnest($1::text[], $2::text[]) as i (tenant_id, subscription)
+    join mailbox.work w using (tenant_id, subscription)
+    order by w.id offset 0
+) m
+cross join lateral (
+    select 1 from mailbox.work w where w.tenant_id = m.tenant_id and w.id = m.id limit 1 for update
+) w
 
 -- name: unhold
 -- Arguments: tenant, agent, subscription (each null: any), cause, principal.
