@@ -94,10 +94,11 @@ async def test_q65_no_hot_statement_reads_the_whole_table(pool: AnyPool, analyse
         assert not HOT & {name for name, count in scans.items() if count}, scans
         assert fetched["work"] <= 5 * 50
         assert fetched["message"] <= 2 * 50
-        for verb, arguments in {
+        verbs: dict[str, tuple[Any, ...]] = {
             "renew": (tokens, [], None, None, None),
             "check": (tokens, None, None),
-        }.items():
+        }
+        for verb, arguments in verbs.items():
             scans, fetched, answer = await touched(conn, VERBS[f"{verb}_batch"], *arguments)
             assert len(answer) == 50
             assert fetched["work"] <= 5 * 50, (verb, fetched)

@@ -23,6 +23,7 @@ from tests.waiting import until
 
 VERBS = queries.load("sereno.mailbox", "verbs.sql")
 
+
 async def test_q03_a_late_result_changes_nothing_and_is_told_of(pool: AnyPool, mailbox: Mailbox) -> None:
     await put(pool, message())
     old = await claim_one(mailbox, lease_seconds=0.02)

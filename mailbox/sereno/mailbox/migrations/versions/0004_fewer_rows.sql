@@ -15,6 +15,14 @@ alter table mailbox.work
     alter column max_run_seconds set not null,
     alter column max_age_seconds set not null;
 
+-- Only the log tells of these.
+alter table mailbox.work drop column claimed_at, drop column first_claimed_at;
+
+-- Two of one tag are taken in the order in which they were written.
+drop index mailbox.work_ready;
+create index work_ready on mailbox.work (tenant_id, agent, order_key)
+    where state = 'ready' and due and held_by is null and not behind;
+
 -- One index for both: each costs something at every row of the log.
 drop index mailbox.event_at;
 drop index mailbox.event_token;
@@ -311,8 +319,6 @@ begin
             ended = null,
             holder = p_principal,
             incarnation = p_incarnation,
-            claimed_at = v_at,
-            first_claimed_at = coalesce(w.first_claimed_at, v_at),
             give_up_at = coalesce(w.give_up_at, v_at + make_interval(secs => w.max_age_seconds)),
             granted_seconds = coalesce(p_lease, w.lease_seconds),
             hard_deadline = v_at + make_interval(secs => w.max_run_seconds),
@@ -326,7 +332,7 @@ begin
             where c.tenant_id = p_tenant and c.agent = p_agent and c.order_key >= v_bound
                 and c.state = 'ready' and c.due and c.held_by is null and not c.behind
                 and (c.give_up_at is null or c.give_up_at > v_at)
-            order by c.order_key, c.id
+            order by c.order_key
             limit v_max
             for update skip locked
         ))
@@ -535,7 +541,7 @@ begin
             select w.order_key as tag from mailbox.work w
             where w.tenant_id = i.tenant_id and w.agent = i.agent and w.state = 'ready' and w.due
                 and w.held_by is null and not w.behind and w.order_key >= coalesce(b.virtual_time, 0)
-            order by w.order_key, w.id
+            order by w.order_key
             limit 1
         ) first on true
         left join lateral (
