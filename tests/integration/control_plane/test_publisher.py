@@ -99,11 +99,7 @@ async def test_state_travels_and_what_was_deleted_travels_as_deleted(
     await operate(engine, WATCH, "delete", by=Caller("user:admin"), reason="tests", at=utc_now())
     await publisher.round()
     objects = (await read(operator))[1]
-    assert objects.keys() == ALWAYS | {
-        "agent/triage",
-        "endpoint/zendesk",
-        "subscription/refund-watch",
-    }
+    assert objects.keys() == ALWAYS | {"agent/triage", "endpoint/zendesk", "subscription/refund-watch"}
     assert objects["subscription/refund-watch"].state == "deleted"
 
 

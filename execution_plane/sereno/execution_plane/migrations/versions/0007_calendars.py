@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0007_calendars"
-down_revision = "0005_large_data"
+down_revision = "0006_guards"
 branch_labels = None
 depends_on = None
 
