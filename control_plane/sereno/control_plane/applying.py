@@ -13,11 +13,15 @@ from sereno.control_plane.catalog.reference import address_of, references
 from sereno.control_plane.catalog.refusal import Refusals
 from sereno.control_plane.catalog.selector import Selector
 from sereno.control_plane.committing import commit
+from sereno.control_plane.lifting import extend
 from sereno.control_plane.minting import PathToken, new_id, path_token
 from sereno.control_plane.store import endpoint_tokens, heads, projection
 from sereno.control_plane.store.event_store import StreamId, read_streams
 from sereno.subscriptions.documents import Document, parse
 from sereno.subscriptions.faults import Faults
+from sereno.subscriptions.models import TenantSpec
+from sereno.subscriptions.rate import Money
+from sereno.subscriptions.reserves import without_reserve
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,9 @@ async def apply(engine: AsyncEngine, request: Request) -> Applied | Faults | Ref
     async with engine.connect() as connection:
         # The transaction is left without a commit whenever something stands against it.
         await heads.lock(connection, tenants)
+        faults = Faults.of(without_reserve(documents, await _reserves(connection, tenants)))
+        if faults:
+            return faults
         known = await _known(connection, documents, tenants, request.prune)
         tokens = {address_of(document): path_token() for document in documents}
         steps = plan(documents, known, _minted(documents, tokens, request.at), _intent(request))
@@ -70,6 +77,7 @@ async def _carry_out(
     )
     if refusal is not None:
         return Refusals((refusal,))
+    await extend(connection, steps, actor=request.actor, reason=request.reason, at=request.at)
     endpoints = [step.after.address for step in steps if step.after.address.kind == "Endpoint"]
     existing = [step.before.address for step in steps if step.before] if request.dry_run else endpoints
     applied = Applied(
@@ -80,6 +88,16 @@ async def _carry_out(
     if not request.dry_run:
         await connection.commit()
     return applied
+
+
+async def _reserves(connection: AsyncConnection, tenants: set[str]) -> dict[str, Money | None]:
+    """What an activation reserves in each tenant where nobody says so."""
+    found: dict[str, Money | None] = {}
+    for tenant in tenants:
+        item = await projection.one(connection, Address(tenant, "Tenant", tenant))
+        live = item is not None and item.live
+        found[tenant] = TenantSpec.model_validate(item.spec).reserve if live and item is not None else None
+    return found
 
 
 async def _known(

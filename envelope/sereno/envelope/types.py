@@ -9,6 +9,10 @@ TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
 CONDITION_MET = "sereno.condition.met"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
+SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
+RUN_FINISHED = "sereno.platform.run.finished"
+MESSAGE_DEAD = "sereno.platform.message.dead"
+ESTOP = "sereno.platform.estop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,22 @@ CATALOGUE: tuple[EventType, ...] = (
     EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
     ),
+    EventType(ESTOP, "platform", "An emergency stop was engaged or released."),
+    EventType(
+        MESSAGE_DEAD,
+        "platform",
+        "A message used up its attempts or its time, was rejected, or was ended by a person.",
+    ),
+    EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",
         "A subscription was created, edited, moved to another state or deleted.",
+    ),
+    EventType(
+        SUBSCRIPTION_SUSPENDED,
+        "platform",
+        "A subscription, or one object of it, stands still until a person lifts it.",
     ),
     EventType(TIME_DUE, "time", "A nominal instant of a time subscription arrived."),
     EventType(WEBHOOK_RECEIVED, "webhook", "A verified webhook whose own type is unsigned or absent."),

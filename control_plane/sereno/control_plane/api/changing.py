@@ -13,10 +13,14 @@ from sereno.control_plane.applying import Applied
 from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.catalog.refusal import Refusal
 from sereno.control_plane.catalog.selector import Selector
+from sereno.control_plane.lifting import lift
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.operating import Verb, operate
+from sereno.control_plane.store import projection
+from sereno.envelope.identifiers import to_people
 from sereno.mailbox.engine.problems import Problem
 from sereno.subscriptions.faults import Fault, Faults
+from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 router = APIRouter(prefix="/v1")
@@ -106,13 +110,28 @@ async def pause(
 )
 async def resume(
     name: str,
-    body: models.MoveRequest,
+    body: models.ResumeRequest,
     request: Request,
     principal: Authenticated,
     tenant: Tenant = DEFAULT_TENANT,
 ) -> models.MoveAnswer:
-    """It is active from the manifest version in the answer."""
-    return await move(request, Address(tenant, "Subscription", name), "resume", principal, body.reason)
+    """A pause ends, and so does what suspends it: from the manifest version in the answer on."""
+    address, engine = Address(tenant, "Subscription", name), request.app.state.engine
+    if not body.reason.strip():
+        raise Problem(422, "bad_input", "resume needs a reason")
+    lifted = await lift(engine, address, body.held, actor=principal.name, reason=body.reason, at=utc_now())
+    async with engine.connect() as connection:
+        item = await projection.one(connection, address)
+    if lifted is None or item is None or item.state is State.PAUSED:
+        return await move(request, address, "resume", principal, body.reason)
+    return models.MoveAnswer(
+        name=name,
+        tenant=tenant,
+        version=item.version,
+        state=item.state,
+        manifest=lifted.manifest,
+        lifted=[to_people("sus", one.id) for one in lifted.suspensions],
+    )
 
 
 @router.post("/subscriptions/{name}/delete", tags=["subscriptions"], summary="End a subscription")

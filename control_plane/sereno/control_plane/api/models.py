@@ -1,7 +1,7 @@
 """The shapes of requests and answers."""
 
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
@@ -138,10 +138,23 @@ class Activity(_Shape):
     outcomes: dict[str, int]
 
 
+class Suspension(_Shape):
+    """Why a subscription, or one object of it, stands still; or whose backlog a person has yet to decide on."""
+
+    id: str
+    cause: str
+    subject: str | None
+    at: datetime
+    sentence: str
+    lifted_at: datetime | None
+    held: str | None
+
+
 class SubscriptionEntry(CatalogEntry):
-    """A subscription, with what became of the events that matched it."""
+    """A subscription, with what became of the events that matched it, and what suspends it."""
 
     activity: Activity
+    suspensions: list[Suspension] = Field(default_factory=list)
 
 
 class Listing(_Shape, Generic[Entry]):
@@ -195,11 +208,18 @@ class MoveRequest(_Shape):
     reason: Reason
 
 
+class ResumeRequest(MoveRequest):
+    """Why it goes on, and what becomes of what a suspension held; left out, a storm's is kept for review."""
+
+    held: Literal["deliver", "drop", "review"] | None = None
+
+
 class MoveAnswer(_Shape):
-    """The object after the step."""
+    """The object after the step, and the suspensions that it ended."""
 
     name: str
     tenant: str
     version: int
     state: State
     manifest: int
+    lifted: list[str] = Field(default_factory=list)

@@ -16,7 +16,7 @@ from sereno.control_plane.api.refusing import unknown
 from sereno.control_plane.api.rendering import Renderer, history, preview
 from sereno.control_plane.catalog.item import Address, Item, Kind
 from sereno.control_plane.reports.inbox import activities
-from sereno.control_plane.store import endpoint_tokens, projection
+from sereno.control_plane.store import endpoint_tokens, projection, suspensions
 from sereno.control_plane.store.event_store import StreamId, read_streams
 from sereno.subscriptions.models import SubscriptionSpec
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
@@ -128,8 +128,10 @@ async def show_subscription(
 async def _subscriptions(
     connection: AsyncConnection, renderer: Renderer, tenant: str, items: Sequence[Item]
 ) -> list[models.SubscriptionEntry]:
-    known = await activities(connection, tenant, [item.address.name for item in items])
-    return [renderer.subscription(item, known) for item in items]
+    names = [item.address.name for item in items]
+    known = await activities(connection, tenant, names)
+    standing = await suspensions.standing(connection, tenant, names)
+    return [renderer.subscription(item, known, standing.get(item.address.name, ())) for item in items]
 
 
 @router.get("/subscriptions/{name}/preview", tags=["subscriptions"], summary="When a subscription fires next")

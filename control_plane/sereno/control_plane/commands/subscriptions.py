@@ -1,7 +1,7 @@
 """`sereno sub list|show|preview|history|pause|resume|delete`."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,7 @@ from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/subscriptions"
+Held = Literal["deliver", "drop", "review"]
 
 
 def add_to(group: typer.Typer) -> None:
@@ -59,12 +60,18 @@ def _row(known: Mapping[str, Any]) -> list[Any]:
     return [
         known["name"],
         known["version"],
-        known["state"],
+        _state(known),
         spec["agent"],
         "/".join(spec["source"]),
         activity["outcomes"].get("delivered", 0),
         listing.local(activity["last_delivered_at"]),
     ]
+
+
+def _state(known: Mapping[str, Any]) -> str:
+    """As it acts: an open suspension stands in the way of an active one."""
+    open_ones = [one for one in known["suspensions"] if one["lifted_at"] is None and one["subject"] is None]
+    return "suspended" if open_ones and known["state"] == "active" else str(known["state"])
 
 
 def show_subscription(
@@ -150,6 +157,9 @@ def resume(
     name: Name,
     *,
     reason: Why,
+    held: Annotated[
+        Held | None, typer.Option(help="What becomes of what was held; a storm's is kept for review.")
+    ] = None,
     tenant: Tenant = DEFAULT_TENANT,
     json: Json = False,
     control_url: ControlUrl = None,
@@ -157,8 +167,9 @@ def resume(
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Let a paused subscription go on."""
-    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+    """Let a paused or suspended subscription go on."""
+    more = {} if held is None else {"held": held}
+    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json, **more)
 
 
 def delete(
@@ -176,12 +187,16 @@ def delete(
     _move(planes(control_url, execution_url, token, data), "delete", name, tenant, reason, json=json)
 
 
-def _move(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+def _move(
+    found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool, **more: str
+) -> None:
     path = f"{PATH}/{segment(name, 'NAME')}/{verb}"
-    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
+    answer = control(found).post(path, {"reason": reason, **more}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
     if json:
         print_json({**answer, "in_force": behind is None, "hint": behind})
         return
     typer.echo(f"{answer['name']} is {answer['state']} (version {answer['version']})")
+    for suspension in answer.get("lifted", ()):
+        typer.echo(f"lifted {suspension}")
     typer.echo(behind or "in force on the execution plane")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sereno.control_plane.catalog.item import Item
 from sereno.control_plane.store.heads import Head
-from sereno.subscriptions.snapshot import CatalogObject, Manifest, canonical, entry, key, root
+from sereno.subscriptions.snapshot import CatalogObject, Lift, Manifest, canonical, entry, key, root
 
 VALIDITY = timedelta(hours=24)
 """For low-risk observation; a sensitive effect is never allowed on a manifest alone."""
@@ -20,7 +20,9 @@ class Built:
     blobs: Mapping[str, bytes]
 
 
-def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str) -> Built:
+def build(
+    head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str, lifts: tuple[Lift, ...] = ()
+) -> Built:
     """The manifest of a tenant with these objects; tokens valid in every tenant are among them."""
     objects = [_object(head.tenant, item) for item in items]
     entries = {key(travelling): entry(travelling) for travelling in objects}
@@ -33,6 +35,7 @@ def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str
         valid_until=issued_at + VALIDITY,
         root=root(entries),
         entries=entries,
+        lifts=lifts,
         key_id=key_id,
     )
     return Built(manifest, blobs)

@@ -19,7 +19,7 @@ from sereno.control_plane.minting import utc_now
 from sereno.control_plane.publishing.bucket import Bucket
 from sereno.control_plane.publishing.build import Built, build
 from sereno.control_plane.publishing.signing_key import SigningKey
-from sereno.control_plane.store import heads, projection
+from sereno.control_plane.store import heads, projection, suspensions
 from sereno.control_plane.store.heads import Head
 from sereno.control_plane.waiting import pause
 from sereno.mailbox.engine import faults
@@ -145,4 +145,5 @@ class Publisher:
             head = next(head for head in await heads.all_heads(connection) if head.tenant == tenant)
             items = await projection.live(connection, tenant)
             items += await projection.live(connection, EVERY_TENANT, "Token")
-        return build(head, items, issued_at=utc_now(), key_id=self._key.id)
+            lifts = await suspensions.lifts(connection, tenant)
+        return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts)

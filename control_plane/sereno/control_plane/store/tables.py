@@ -72,6 +72,23 @@ INBOX = Table(
     Column("received_at", DateTime(timezone=True)),
 )
 
+SUSPENSION = Table(
+    "suspension",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("id", Uuid, primary_key=True),
+    Column("subscription", Text),
+    Column("cause", Text),
+    Column("subject", Text),
+    Column("at", DateTime(timezone=True)),
+    Column("sentence", Text),
+    Column("held", Text),
+    Column("lifted_by", Text),
+    Column("lifted_at", DateTime(timezone=True)),
+    Column("reason", Text),
+    Column("ended_at", DateTime(timezone=True)),
+)
+
 SUBSCRIPTION_ACTIVITY = Table(
     "subscription_activity",
     METADATA,

@@ -39,6 +39,7 @@ from sereno.execution_plane.guards.state import (
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.suspension import Suspension
 from sereno.mailbox.scope import Scope
+from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.rate import Money
 from sereno.subscriptions.rights import Standing
 
@@ -119,7 +120,7 @@ class Ledger:
         state = _new(
             GuardState,
             (
-                self._standing(subscription, moment.policy_valid_until),
+                self._standing(subscription, moment.policy_valid_until, memory),
                 self.occurrences.get(
                     (envelope.tenantid, envelope.origin, subscription.name, envelope.dedupkey)
                 ),
@@ -143,7 +144,7 @@ class Ledger:
         """Ask what becomes of an open batch now, and remember what came of it."""
         memory = self.memories.get((subscription.tenant, subscription.name), NOTHING)
         state = GuardState(
-            self._standing(subscription, moment.policy_valid_until),
+            self._standing(subscription, moment.policy_valid_until, memory),
             memory=memory,
             used=self.budgets,
             suspension=self.suspension_of(subscription, None),
@@ -199,6 +200,13 @@ class Ledger:
         own = [batch for batch in every if (batch.tenant, batch.subscription) == key]
         return sorted(own, key=lambda batch: batch.opened)
 
+    def forget(self, envelope: Envelope, subscription: str) -> None:
+        """Note that what was held fires no more."""
+        key = envelope.tenantid, envelope.origin, subscription, envelope.dedupkey
+        known = self.occurrences.get(key)
+        if known is not None and known.receiptid == envelope.receiptid:
+            self.occurrences[key] = known._replace(outcome="dropped")
+
     def lift(self, key: SubscriptionKey, lifted: Collection[UUID]) -> list[Suspension]:
         """End these suspensions of a subscription and begin anew what tripped them."""
         open_ones = self.suspensions.get(key, ())
@@ -237,12 +245,24 @@ class Ledger:
         known = self.subjects.get((subscription.tenant, subscription.name, subject), NOBODY)
         return storm.count_about(known, activation, subscription, now)
 
-    def _standing(self, subscription: Subscription, valid_until: datetime | None) -> Standing:
-        """How the subscription stands under the policy in force, made once for all events of a round."""
+    def _standing(self, subscription: Subscription, valid_until: datetime | None, memory: Memory) -> Standing:
+        """How the subscription stands under the policy in force, made once for all events of a round.
+
+        One that has woken as often as it may is exhausted, also before the catalog says so.
+        """
         key = subscription.tenant, subscription.name
+        most = subscription.max_occurrences
+        state = subscription.standing.state
+        if most is not None and memory.deliveries >= most and state is State.ACTIVE:
+            state = State.EXHAUSTED
         known = self._standings.get(key)
-        if known is None or known[0] is not subscription or known[1].valid_until != valid_until:
-            known = subscription, replace(subscription.standing, valid_until=valid_until)
+        if (
+            known is None
+            or known[0] is not subscription
+            or known[1].valid_until != valid_until
+            or known[1].state is not state
+        ):
+            known = subscription, replace(subscription.standing, valid_until=valid_until, state=state)
             self._standings[key] = known
         return known[1]
 

@@ -47,6 +47,7 @@ class Consumer:
         nats: Client,
         catalog: Catalog,
         *,
+        directory: Directory | None = None,
         ack_wait_seconds: float = ACK_WAIT_SECONDS,
     ) -> None:
         self._pool = pool
@@ -54,7 +55,7 @@ class Consumer:
         self._jetstream = nats.jetstream()
         self._wake = Wake(nats)
         self._catalog = catalog
-        self._directory = Directory(catalog)
+        self._directory = directory or Directory(catalog)
         self._meters = Meters()
 
     async def run(self, stop: asyncio.Event) -> None:
