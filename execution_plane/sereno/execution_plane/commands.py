@@ -14,6 +14,7 @@ from sereno.execution_plane.preview.schedule_preview import schedule
 from sereno.execution_plane.preview.webhook_verify import verify
 from sereno.execution_plane.schedule_commands import check_schedules, rebuild_schedules
 from sereno.execution_plane.simulate.command import simulate
+from sereno.execution_plane.usage.command import usage
 from sereno.mailbox.cli.client import Client, segment
 from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.output import print_json, print_table
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this part to the `sereno` command."""
     app.command("simulate")(simulate)
     app.command("explain")(explain)
+    app.command("usage")(usage)
     schedule.command("check")(check_schedules)
     rebuild_group.command("schedules")(rebuild_schedules)
     app.add_typer(schedule, name="schedule")

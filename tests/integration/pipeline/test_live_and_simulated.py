@@ -200,7 +200,9 @@ async def both_shells(plane: Plane, seed: int) -> None:
 
 def _difference(live: list[Any], simulated: list[Any]) -> tuple[Any, Any] | None:
     """The first decision that is not the same; what a person dropped is printed by one shell alone."""
-    both = [[line for line in lines if line[5] != AGAIN or line[2] != "dropped"] for lines in (live, simulated)]
+    both = [
+        [line for line in lines if line[5] != AGAIN or line[2] != "dropped"] for lines in (live, simulated)
+    ]
     return next((pair for pair in zip_longest(*both) if pair[0] != pair[1]), None)
 
 
