@@ -54,7 +54,7 @@ def _group(app: typer.Typer, name: str, about: str) -> typer.Typer:
 
 def explain(
     identifier: Annotated[
-        str, typer.Argument(metavar="ID", help="rcp_…, msg_…, run_…, NAME@INSTANT or an event's id.")
+        str, typer.Argument(metavar="ID", help="rcp_…, msg_…, run_…, sus_…, NAME@INSTANT or an event's id.")
     ],
     *,
     why_not: Annotated[bool, typer.Option("--why-not", help="also what it did not concern")] = False,
