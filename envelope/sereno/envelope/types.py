@@ -12,7 +12,6 @@ SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
-ESTOP = "sereno.platform.estop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,6 @@ CATALOGUE: tuple[EventType, ...] = (
     EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
     ),
-    EventType(ESTOP, "platform", "An emergency stop was engaged or released."),
     EventType(
         MESSAGE_DEAD,
         "platform",

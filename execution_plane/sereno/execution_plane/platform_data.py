@@ -1,11 +1,11 @@
 """What the events of the platform tell: the shape of `data` for each type, as their schemas are published."""
 
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from sereno.envelope.types import ESTOP, MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
 
 
 class _Data(BaseModel):
@@ -45,20 +45,9 @@ class SubscriptionSuspended(_Data):
     at: AwareDatetime
 
 
-class Estop(_Data):
-    """An emergency stop was engaged or released."""
-
-    scope: str
-    state: Literal["on", "off"]
-    reason: str | None = None
-    principal: str | None = None
-    at: AwareDatetime = Field(description="By the database of the execution plane.")
-
-
 DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
-    ESTOP: Estop,
 }
 """By type of event."""

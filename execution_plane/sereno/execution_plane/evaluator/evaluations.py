@@ -61,8 +61,7 @@ class Candidate(NamedTuple):
 async def lease(pool: AnyPool, most: int = 1, seconds: float = LEASE_SECONDS) -> list[Candidate]:
     """Candidates that nobody judges at present."""
     rows = await pool.fetch(_SQL["lease"], most, seconds)
-    names = Candidate._fields
-    return [Candidate(**{name: row[name] for name in names}) for row in rows]
+    return [Candidate(*row) for row in rows]
 
 
 async def settle(

@@ -43,7 +43,7 @@ async def of_message(
 ) -> Evidence:
     """The evidence about a stored message and the event that caused it."""
     verdicts = await _rows(conn, "verdicts_of_message", tenant, message)
-    deciding = [verdict for verdict in verdicts if verdict["outcome"] == "delivered"]
+    deciding = [verdict for verdict in verdicts if verdict["outcome"] in ("delivered", "merged")]
     if not deciding:
         raise Incomplete("the message is stored without the verdict that delivered it")
     receipt = await _row(conn, "receipt", tenant, deciding[0]["receiptid"])

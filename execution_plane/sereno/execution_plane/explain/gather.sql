@@ -68,17 +68,28 @@ order by instant
 limit $4
 
 -- name: verdicts_of_receipt
-select receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers, message_id,
-    recorded_clock, database_clock, decided_at
-from execution.verdict
-where tenant_id = $1 and receiptid = $2
-order by subscription
+-- What was merged became the message of its batch.
+select v.receiptid, v.subscription, v.subscription_version, v.outcome, v.guard, v.reason, v.guards, v.numbers,
+    coalesce(v.message_id, b.message_id) as message_id, v.recorded_clock, v.database_clock, v.decided_at
+from execution.verdict v
+left join execution.batch b
+    on v.outcome = 'merged' and b.tenant_id = v.tenant_id and b.id = (v.numbers ->> 'batch')::uuid
+where v.tenant_id = $1 and v.receiptid = $2
+order by v.subscription
 
 -- name: verdicts_of_message
 select receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers, message_id,
     recorded_clock, database_clock, decided_at
 from execution.verdict
 where tenant_id = $1 and message_id = $2
+union all
+select v.receiptid, v.subscription, v.subscription_version, v.outcome, v.guard, v.reason, v.guards, v.numbers,
+    b.message_id, v.recorded_clock, v.database_clock, v.decided_at
+from execution.batch b
+join execution.batch_item i on i.tenant_id = b.tenant_id and i.batch_id = b.id
+join execution.verdict v
+    on v.tenant_id = i.tenant_id and v.receiptid = i.receiptid and v.subscription = b.subscription
+where b.tenant_id = $1 and b.message_id = $2
 order by receiptid, subscription
 
 -- name: versions
