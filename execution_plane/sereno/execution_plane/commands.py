@@ -13,6 +13,7 @@ from sereno.execution_plane.preview.calendar_preview import calendar
 from sereno.execution_plane.preview.schedule_preview import schedule
 from sereno.execution_plane.preview.webhook_verify import verify
 from sereno.execution_plane.schedule_commands import check_schedules, rebuild_schedules
+from sereno.execution_plane.simulate.calibrate_command import calibrate_subscription
 from sereno.execution_plane.simulate.command import simulate
 from sereno.execution_plane.usage.command import usage
 from sereno.mailbox.cli.client import Client, segment
@@ -30,6 +31,7 @@ def register(app: typer.Typer) -> None:
     app.command("simulate")(simulate)
     app.command("explain")(explain)
     app.command("usage")(usage)
+    app.command("calibrate")(calibrate_subscription)
     schedule.command("check")(check_schedules)
     rebuild_group.command("schedules")(rebuild_schedules)
     app.add_typer(schedule, name="schedule")
