@@ -4,16 +4,18 @@ import typer
 
 from sereno.control_plane.commands import listing
 from sereno.control_plane.commands.flags import ControlUrl, Data, Json, Name, Tenant, Token, control, planes
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/agents"
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_agents)
-    group.command("show")(show_agent)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    agent = group(app, "agent", "Agents: who can be woken.")
+    agent.command("list")(list_agents)
+    agent.command("show")(show_agent)
 
 
 def list_agents(

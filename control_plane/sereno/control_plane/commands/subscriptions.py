@@ -20,6 +20,7 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
@@ -27,15 +28,16 @@ PATH = "/v1/subscriptions"
 Held = Literal["deliver", "drop", "review"]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_subscriptions)
-    group.command("show")(show_subscription)
-    group.command("preview")(preview)
-    group.command("history")(show_history)
-    group.command("pause")(pause)
-    group.command("resume")(resume)
-    group.command("delete")(delete)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    sub = group(app, "sub", "Subscriptions: what wakes whom, and within which limits.")
+    sub.command("list")(list_subscriptions)
+    sub.command("show")(show_subscription)
+    sub.command("preview")(preview)
+    sub.command("history")(show_history)
+    sub.command("pause")(pause)
+    sub.command("resume")(resume)
+    sub.command("delete")(delete)
 
 
 def list_subscriptions(

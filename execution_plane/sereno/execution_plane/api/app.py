@@ -60,6 +60,8 @@ def create_app(parts: Parts) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        # Senders of webhooks follow no redirect (CloudEvents HTTP webhooks 1.0.2, 2.2).
+        redirect_slashes=False,
         # The framework's own spans would name the path of a webhook, which holds the endpoint's token.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         middleware=[Middleware(BodyLimit)],

@@ -30,6 +30,11 @@ Numbered = Sequence[tuple[int, Line]]
 _PROPOSED = ("cooldown", "batch", "storm", "budget", "quiet_hours", "when_busy", "max_occurrences")
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("calibrate")(calibrate_subscription)
+
+
 def calibrate_subscription(
     name: Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="name of the subscription")],
     *,
@@ -143,5 +148,5 @@ def _instant(flag: str, text: str | None) -> datetime | None:
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):
         raise CommandError("--zone: expected an IANA time zone such as Europe/Madrid, or UTC") from None

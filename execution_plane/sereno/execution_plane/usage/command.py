@@ -27,6 +27,11 @@ _COUNTS = ("wakes", "dead", "evaluations", "tests")
 _AMOUNTS = ("reported", "reserved", "counted")
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("usage")(usage)
+
+
 def usage(
     *,
     by: Annotated[By, typer.Option(help="whose sums")] = By.SUBSCRIPTION,
