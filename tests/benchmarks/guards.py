@@ -31,6 +31,7 @@ from tests.benchmarks.peers import PgQueuer
 from tests.engines import Engines
 from tests.integration.pipeline.conftest import Plane, open_plane
 from tests.passages import NOON, TENANT, declared, received
+from tests.waiting import until
 
 EVENTS, ROUNDS, BATCH, SUBSCRIPTIONS = 6_000, 3, 500, 200
 REST = timedelta(seconds=1)
@@ -50,7 +51,7 @@ def objects(subscriptions: int) -> list[CatalogObject]:
     ]
     made = [
         CatalogObject(
-            kind=kind,  # type: ignore[arg-type]
+            kind=kind,
             tenant=TENANT,
             name=name,
             id=name,
@@ -125,8 +126,11 @@ async def decide(plane: Plane, number: int) -> float:
     consumer = plane.consumer()
     began = time.perf_counter()
     running = asyncio.create_task(consumer.run(stop))
-    while await verdicts(plane) < before + number:
-        await asyncio.sleep(0.01)
+
+    async def decided() -> bool:
+        return await verdicts(plane) >= before + number
+
+    await until(decided)
     took = time.perf_counter() - began
     stop.set()
     await running

@@ -31,6 +31,7 @@ from sereno.execution_plane.pipeline.flushing import flush_batches
 from sereno.execution_plane.pipeline.lifting import lift
 from sereno.execution_plane.pipeline.matcher import Match
 from sereno.execution_plane.pipeline.release import Releaser
+from sereno.execution_plane.pipeline.settling import Settler
 from sereno.mailbox import limits, standing, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.dead_letter import Filter
@@ -215,6 +216,7 @@ class Rounds:
             await lift(conn, TENANT, lifts)
         released = Releaser(self.pool, Catalog(), Wake(None), self.directory)
         self.happened["released"] += await released.look()
+        self.happened["settled"] += await Settler(self.pool).look()
         self.happened["lifted"] += len(lifts)
 
     async def _redrive(self, mailbox: Mailbox) -> None:

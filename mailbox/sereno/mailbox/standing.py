@@ -24,13 +24,15 @@ async def hold(
     *,
     cancel: bool = True,
     principal: str = SYSTEM.name,
+    passes: int = PASSES,
 ) -> int:
     """Keep a subscription's messages, but claimable by nobody; answers how many were not held for this yet.
 
     With `cancel` (a pause) live holders are answered `cancelled` at their next renewal, without it (a
-    suspension) they may finish. Causes add up; age does not count while one holds.
+    suspension) they may finish. Causes add up; age does not count while one holds. After one pass (`passes`) what
+    others work on at this moment may be left: who cannot wait for it comes again.
     """
-    return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False)
+    return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False, passes=passes)
 
 
 async def unhold(
@@ -59,13 +61,13 @@ async def hold_scope(conn: AnyConnection, scope: Scope, principal: str) -> int:
     )
 
 
-async def _hold(conn: AnyConnection, *arguments: Any) -> int:
+async def _hold(conn: AnyConnection, *arguments: Any, passes: int = PASSES) -> int:
     """Pass by pass, each seeing what others did meanwhile, until nothing is left that was locked or leased since."""
     held = 0
     of_whom, (principal, *rest) = arguments[:5], arguments[5:]
-    for _ in range(PASSES):
+    for number in range(1, passes + 1):
         held += _count(await conn.execute(_SQL["hold"], *of_whom, principal, *rest))
-        if not await conn.fetchval(_SQL["unheld"], *of_whom, *rest):
+        if number == passes or not await conn.fetchval(_SQL["unheld"], *of_whom, *rest):
             break
         await asyncio.sleep(PAUSE_SECONDS)
     return held

@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 from sereno.execution_plane import platform_events
 from sereno.execution_plane.guards import batching, flush
 from sereno.execution_plane.guards.batch import OpenBatch
-from sereno.execution_plane.guards.changes import Suspend
+from sereno.execution_plane.guards.changes import Join, Suspend
 from sereno.execution_plane.guards.state import NOTHING
 from sereno.execution_plane.guards.suspension import Suspension, sentence
 from sereno.execution_plane.pipeline import batch_items, guard_changes, store
 from sereno.execution_plane.pipeline.columns import Row, columns
-from sereno.execution_plane.pipeline.guard_changes import of_kind
 from sereno.execution_plane.pipeline.resolution import Flushed, Resolution
 from sereno.execution_plane.pipeline.round import Decided, activity
 from sereno.execution_plane.pipeline.wake_up import message_of, message_of_batch
@@ -37,7 +36,7 @@ _SQL = queries.load("sereno.execution_plane.pipeline", "commit.sql")
 
 async def write_guards(conn: AnyConnection, done: Resolution) -> None:
     """Store what the guards remember afterwards: the rows that come before messages in the order of locks."""
-    at, changes = done.setting.database, done.changes
+    at, changes = done.setting.database, done.changes()
     await guard_changes.write_memories(conn, changes, done.ledger)
     await guard_changes.write_subjects(conn, changes, at)
     await store.write_occurrences(conn, done.passages, done.ledger)
@@ -72,7 +71,8 @@ async def deposit_messages(conn: AnyConnection, done: Resolution) -> list[Messag
     """Put what was decided into mailboxes; what a new suspension stops is held there.
 
     What lies there already is held before anything is added: who ends a lease holds its row while it asks for the line
-    of its serial key, which is taken here with the deposit.
+    of its serial key, which is taken here with the deposit. What others work on at this moment is left to `Settler`:
+    nobody shall wait for it who waits for the subscription.
     """
     messages = await _messages(conn, done)
     stopped = {(one.tenant, one.subscription) for one in suspensions_of(done) if one.subject is None}
@@ -84,12 +84,12 @@ async def deposit_messages(conn: AnyConnection, done: Resolution) -> list[Messag
 
 async def _hold(conn: AnyConnection, keys: Iterable[tuple[str, str]]) -> None:
     for key in sorted(keys):
-        await standing.hold(conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL)
+        await standing.hold(conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL, passes=1)
 
 
 async def _messages(conn: AnyConnection, done: Resolution) -> list[Message]:
     delivered = [one.batch for one in done.flushed if isinstance(one.answer, flush.Delivered)]
-    items = await batch_items.of(conn, delivered, done.changes) if delivered else {}
+    items = await batch_items.of(conn, delivered, done.changes().of(Join)) if delivered else {}
     found = []
     for step in done.steps:
         if isinstance(step, Decided):
@@ -105,7 +105,7 @@ async def _messages(conn: AnyConnection, done: Resolution) -> list[Message]:
 
 def suspensions_of(done: Resolution) -> list[Suspension]:
     """The suspensions that the round began."""
-    return [change.suspension for change in of_kind(done.changes, Suspend)]
+    return [change.suspension for change in done.changes().of(Suspend)]
 
 
 def dropped(flushed: Iterable[Flushed]) -> list[Row]:
