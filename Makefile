@@ -51,6 +51,7 @@ help:
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
+	@echo 'make fuzz-api          hundreds of requests to each operation of the execution plane, as its description allows'
 	@echo 'make lock              resolve the dependencies again'
 
 demo: $(VENV)/run.stamp
@@ -135,6 +136,9 @@ bench-expansion: $(VENV)/dev.stamp
 
 torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
+
+fuzz-api: $(VENV)/dev.stamp
+	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py
 
 fuzz-signatures: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.fuzz_signatures

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
@@ -59,6 +60,8 @@ def create_app(parts: Parts) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        # Senders of webhooks follow no redirect (CloudEvents HTTP webhooks 1.0.2, 2.2).
+        redirect_slashes=False,
         # The framework's own spans would name the path of a webhook, which holds the endpoint's token.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         middleware=[Middleware(BodyLimit)],
@@ -91,7 +94,7 @@ def create_app(parts: Parts) -> FastAPI:
 
 def _authenticate_by(catalog: Catalog) -> Authenticate:
     async def authenticate(bearer: str) -> Principal | None:
-        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest())
+        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest(), datetime.now(UTC))
 
     return authenticate
 
