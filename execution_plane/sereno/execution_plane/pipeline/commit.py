@@ -1,7 +1,7 @@
 """The commit: what a resolution writes, all of it, in the caller's transaction and in the lock order of the plane."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from sereno.execution_plane import platform_events
@@ -71,8 +71,7 @@ async def deposit_messages(conn: AnyConnection, done: Resolution) -> list[Messag
     """Put what was decided into mailboxes; what a new suspension stops is held there.
 
     What lies there already is held before anything is added: who ends a lease holds its row while it asks for the line
-    of its serial key, which is taken here with the deposit. What others work on at this moment is left to `Settler`:
-    nobody shall wait for it who waits for the subscription.
+    of its serial key, which is taken here with the deposit.
     """
     messages = await _messages(conn, done)
     stopped = {(one.tenant, one.subscription) for one in suspensions_of(done) if one.subject is None}
@@ -82,9 +81,10 @@ async def deposit_messages(conn: AnyConnection, done: Resolution) -> list[Messag
     return messages
 
 
-async def _hold(conn: AnyConnection, keys: Iterable[tuple[str, str]]) -> None:
+async def _hold(conn: AnyConnection, keys: Collection[tuple[str, str]]) -> None:
+    await standing.lock(conn, sorted(keys))
     for key in sorted(keys):
-        await standing.hold(conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL, passes=1)
+        await standing.hold(conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL)
 
 
 async def _messages(conn: AnyConnection, done: Resolution) -> list[Message]:

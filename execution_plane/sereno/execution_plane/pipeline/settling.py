@@ -1,4 +1,4 @@
-"""The settler: messages of suspended subscriptions that somebody worked on when it was suspended, or brought back since."""
+"""The settler: messages of suspended subscriptions that came back to be claimable since."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,5 @@ class Settler:
                 await guard_state.lock_state(conn, {key})
                 open_ones = await guard_state.suspensions(conn, {key})
                 if any(one.subject is None for one in open_ones.get(key, ())):
-                    held += await standing.hold(
-                        conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL, passes=1
-                    )
+                    held += await standing.hold(conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL)
         return held
