@@ -35,7 +35,9 @@ help:
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
 	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
+	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
+	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
@@ -102,6 +104,9 @@ torture-plans: $(VENV)/dev.stamp
 torture-pipeline: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.pipeline
 
+torture-guards: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.guards
+
 torture-outbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.outbox
 
@@ -110,6 +115,9 @@ torture-properties: $(VENV)/dev.stamp
 
 torture-clock-changes: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.clock_changes
+
+bench-guards: $(VENV)/bench.stamp
+	@$(BIN)/python -m tests.benchmarks.guards
 
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
