@@ -17,17 +17,19 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/agents"
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_agents)
-    group.command("show")(show_agent)
-    group.command("suspend")(suspend)
-    group.command("resume")(resume)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    agent_group = group(app, "agent", "Agents: who can be woken.")
+    agent_group.command("list")(list_agents)
+    agent_group.command("show")(show_agent)
+    agent_group.command("suspend")(suspend)
+    agent_group.command("resume")(resume)
 
 
 def list_agents(

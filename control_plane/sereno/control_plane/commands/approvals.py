@@ -20,6 +20,7 @@ from sereno.control_plane.commands.principals import MaybeWhy
 from sereno.mailbox.cli.client import Client, segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/approvals"
@@ -27,13 +28,14 @@ _MESSAGE = "msg_"
 Which = Annotated[str, typer.Argument(metavar="ID", help="apr_… of a request, or msg_… of parked work.")]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_approvals)
-    group.command("show")(show)
-    group.command("approve")(approve)
-    group.command("deny")(deny)
-    group.command("answer")(answer)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    approvals_group = group(app, "approvals", "Approvals: what waits for a person.")
+    approvals_group.command("list")(list_approvals)
+    approvals_group.command("show")(show)
+    approvals_group.command("approve")(approve)
+    approvals_group.command("deny")(deny)
+    approvals_group.command("answer")(answer)
 
 
 def list_approvals(

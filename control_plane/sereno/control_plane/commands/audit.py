@@ -12,15 +12,19 @@ from sereno.control_plane.commands.flags import ControlUrl, Data, Json, Tenant, 
 from sereno.mailbox.audit.chain import Head, Record, verify
 from sereno.mailbox.cli.client import Client
 from sereno.mailbox.cli.exits import CommandError, Exit
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json
 
 _PAGE = 10_000
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("verify")(verify_chain)
-    group.command("export")(export)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    audit_group = group(
+        app, "audit", "Audit: what was done, chained so that nothing of it changes unnoticed."
+    )
+    audit_group.command("verify")(verify_chain)
+    audit_group.command("export")(export)
 
 
 def verify_chain(

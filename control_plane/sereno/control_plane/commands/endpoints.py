@@ -23,6 +23,7 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/endpoints"
@@ -36,14 +37,16 @@ Seal = Annotated[
 ]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("add")(add_endpoint)
-    group.command("list")(list_endpoints)
-    group.command("show")(show_endpoint)
-    group.command("rotate")(rotate_endpoint)
-    group.command("pause")(pause_endpoint)
-    group.command("resume")(resume_endpoint)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    webhook = group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
+    endpoint = group(webhook, "endpoint", "Endpoints: one URL a sender.")
+    endpoint.command("add")(add_endpoint)
+    endpoint.command("list")(list_endpoints)
+    endpoint.command("show")(show_endpoint)
+    endpoint.command("rotate")(rotate_endpoint)
+    endpoint.command("pause")(pause_endpoint)
+    endpoint.command("resume")(resume_endpoint)
 
 
 def add_endpoint(

@@ -21,16 +21,20 @@ from sereno.control_plane.commands.principals import MaybeWhy
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/grants"
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("add")(add)
-    group.command("list")(list_grants)
-    group.command("remove")(remove)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("deny")(deny)
+    app.command("can")(can)
+    grants_group = group(app, "grants", "Grants: who may have which agent woken and which source observed.")
+    grants_group.command("add")(add)
+    grants_group.command("list")(list_grants)
+    grants_group.command("remove")(remove)
 
 
 def add(

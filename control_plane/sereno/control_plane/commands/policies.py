@@ -7,6 +7,7 @@ import typer
 from sereno.control_plane.commands import files
 from sereno.control_plane.commands.flags import ControlUrl, Data, Files, Json, Tenant, Token, control, planes
 from sereno.mailbox.cli.exits import CommandError, Exit
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.subscriptions.documents import parse
 from sereno.subscriptions.faults import Faults
@@ -15,10 +16,11 @@ from sereno.subscriptions.policy.text import default
 from sereno.subscriptions.policy.trial import Trial, trials
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("show")(show)
-    group.command("test")(run_tests)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    policy_group = group(app, "policy", "Policies: the rules that decide.")
+    policy_group.command("show")(show)
+    policy_group.command("test")(run_tests)
 
 
 def show(

@@ -18,6 +18,7 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/principals"
@@ -32,15 +33,17 @@ About = Annotated[str | None, typer.Option("--about", help="Who it is, for peopl
 MaybeWhy = Annotated[str | None, typer.Option("--reason", help="Why; it stays in the history.")]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("add")(add)
-    group.command("list")(list_principals)
-    group.command("show")(show)
-    group.command("edit")(edit)
-    group.command("suspend")(suspend)
-    group.command("resume")(resume)
-    group.command("remove")(remove)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("whoami")(whoami)
+    principal_group = group(app, "principal", "Principals: people, services and nodes, with their roles.")
+    principal_group.command("add")(add)
+    principal_group.command("list")(list_principals)
+    principal_group.command("show")(show)
+    principal_group.command("edit")(edit)
+    principal_group.command("suspend")(suspend)
+    principal_group.command("resume")(resume)
+    principal_group.command("remove")(remove)
 
 
 def whoami(

@@ -20,22 +20,24 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/subscriptions"
 Held = Literal["deliver", "drop", "review"]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_subscriptions)
-    group.command("show")(show_subscription)
-    group.command("preview")(preview)
-    group.command("history")(show_history)
-    group.command("pause")(pause)
-    group.command("resume")(resume)
-    group.command("reassign")(reassign)
-    group.command("delete")(delete)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    sub_group = group(app, "sub", "Subscriptions: what wakes whom, and within which limits.")
+    sub_group.command("list")(list_subscriptions)
+    sub_group.command("show")(show_subscription)
+    sub_group.command("preview")(preview)
+    sub_group.command("history")(show_history)
+    sub_group.command("pause")(pause)
+    sub_group.command("resume")(resume)
+    sub_group.command("reassign")(reassign)
+    sub_group.command("delete")(delete)
 
 
 def list_subscriptions(

@@ -18,16 +18,18 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.control_plane.commands.principals import Who
 from sereno.mailbox.cli.client import segment
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 PATH = "/v1/tokens"
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("issue")(issue)
-    group.command("list")(list_tokens)
-    group.command("revoke")(revoke)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    token_group = group(app, "token", "Tokens: by which principals show who they are.")
+    token_group.command("issue")(issue)
+    token_group.command("list")(list_tokens)
+    token_group.command("revoke")(revoke)
 
 
 def issue(
