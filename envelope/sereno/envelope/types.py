@@ -5,9 +5,11 @@ from typing import Literal
 
 Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
 
+CALENDAR_DUE = "sereno.calendar.due"
 TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
 CONDITION_MET = "sereno.condition.met"
+APPROVAL_RESOLVED = "sereno.platform.approval.resolved"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
@@ -25,7 +27,17 @@ class EventType:
 
 CATALOGUE: tuple[EventType, ...] = (
     EventType(
+        CALENDAR_DUE,
+        "calendar",
+        "The time before or after an entry of a calendar, or a date of the platform's own, arrived.",
+    ),
+    EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
+    ),
+    EventType(
+        APPROVAL_RESOLVED,
+        "platform",
+        "What waited for a person was decided: an approval, or the answer to parked work.",
     ),
     EventType(
         MESSAGE_DEAD,

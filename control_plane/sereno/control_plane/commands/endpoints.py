@@ -25,7 +25,6 @@ from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/endpoints"
 Reference = Annotated[
@@ -62,7 +61,7 @@ def add_endpoint(
     algorithm: Annotated[str | None, typer.Option(help="hmac: sha1, sha256, sha384 or sha512.")] = None,
     max_body: Annotated[str | None, typer.Option(help="Largest body, such as 64KiB.")] = None,
     rate: Annotated[str | None, typer.Option(help="Most requests, such as 600/min.")] = None,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -92,7 +91,7 @@ def rotate_endpoint(
     secret: Annotated[str | None, typer.Option(help="env:NAME or file:PATH of the new secret.")] = None,
     seal: Seal = None,
     finish: Annotated[bool, typer.Option("--finish", help="End the older of two secrets.")] = False,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -110,7 +109,7 @@ def pause_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -125,7 +124,7 @@ def resume_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -159,7 +158,7 @@ def _answered(found: Discovery, answer: Mapping[str, Any], *, json: bool) -> Non
     typer.echo(behind or "in force on the execution plane")
 
 
-def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+def _moved(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
     path = f"{PATH}/{quote(name, safe='')}/{verb}"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
@@ -172,7 +171,7 @@ def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, 
 
 def list_endpoints(
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -190,7 +189,7 @@ def list_endpoints(
 def show_endpoint(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
@@ -15,6 +16,7 @@ from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
+from sereno.execution_plane.listeners.calendar import http as calendar_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
@@ -82,8 +84,9 @@ def create_app(parts: Parts) -> FastAPI:
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
+    calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, manifests):
+    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
@@ -95,7 +98,7 @@ def create_app(parts: Parts) -> FastAPI:
 
 def _authenticate_by(catalog: Catalog) -> Authenticate:
     async def authenticate(bearer: str) -> Principal | None:
-        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest())
+        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest(), datetime.now(UTC))
 
     return authenticate
 

@@ -95,9 +95,11 @@ async def _by_instant(conn: AnyConnection, tenants: Sequence[str], text: str) ->
     if not name or instant.tzinfo is None:
         return None
     rows = await conn.fetch(_SQL["instants_of_subscription"], list(tenants), name, instant, CANDIDATES)
-    if len(rows) > 1:
-        homes = ", ".join(sorted(row["tenant_id"] for row in rows))
-        raise Problem(422, "ambiguous", f"{text} is one of several tenants: {homes}; name one with tenant")
+    homes = sorted({row["tenant_id"] for row in rows})
+    if len(homes) > 1:
+        raise Problem(
+            422, "ambiguous", f"{text} is one of several tenants: {', '.join(homes)}; name one with tenant"
+        )
     if rows and rows[0]["receiptid"] is None:
         raise Problem(404, "not_emitted", f"{text} sent no signal: {rows[0]['outcome']}, {rows[0]['reason']}")
     return Found(rows[0]["tenant_id"], "rcp", rows[0]["receiptid"]) if rows else None

@@ -60,11 +60,18 @@ order by recordedtime desc, receiptid
 limit $3
 
 -- name: instants_of_subscription
--- One row may stand for a run of instants that were skipped.
-select tenant_id, receiptid, outcome, reason
-from execution.due_instant
-where tenant_id = any($1::text[]) and subscription = $2 and instant >= $3 and coalesce(skipped_from, instant) <= $3
-order by instant
+-- One row may stand for a run of instants that were skipped; of a calendar several may be due at one moment.
+select tenant_id, receiptid, coalesce(outcome, 'pending') as outcome, reason
+from (
+    select tenant_id, receiptid, outcome, reason, instant
+    from execution.due_instant
+    where tenant_id = any($1::text[]) and subscription = $2 and instant >= $3 and coalesce(skipped_from, instant) <= $3
+    union all
+    select tenant_id, receiptid, coalesce(outcome, state), coalesce(reason, 'it is still to come'), fire
+    from execution.calendar_instant
+    where tenant_id = any($1::text[]) and subscription = $2 and fire = $3
+) as due
+order by receiptid is null, instant
 limit $4
 
 -- name: verdicts_of_receipt
@@ -126,6 +133,10 @@ order by message_id, position
 -- name: due_instants
 select receiptid, schedule, instant, emitted, outcome
 from execution.due_instant
+where tenant_id = $1 and receiptid = $2
+union all
+select receiptid, calendar, fire, emitted, outcome
+from execution.calendar_instant
 where tenant_id = $1 and receiptid = $2
 
 -- name: quarantine
