@@ -61,7 +61,7 @@ def calendar_http(settings: Settings) -> CalendarHttp:
     secrets = Secrets()
 
     def resolve(reference: str) -> bytes | None:
-        return next(iter(secrets.active([reference])), None)
+        return next(iter(secrets.active((reference,))), None)
 
     return CalendarHttp(addresses, _CALENDAR_LIMITS, resolve)
 
