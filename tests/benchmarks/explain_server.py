@@ -9,7 +9,7 @@ import uvloop
 from fastapi import FastAPI
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.explain import router
+from sereno.execution_plane.explain.http import router
 from sereno.mailbox.engine import http_server, problems
 from sereno.mailbox.engine.postgres import open_pool
 from sereno.mailbox.principal import Principal

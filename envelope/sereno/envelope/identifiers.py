@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 from uuid import UUID, SafeUUID
 
-Prefix = Literal["rcp", "msg", "run", "sus", "dlv"]
+Prefix = Literal["rcp", "msg", "run", "sus", "dlv", "apr"]
 PREFIXES: frozenset[str] = frozenset(get_args(Prefix))
 RANDOM_BYTES = 10
 _VERSION = 7
@@ -44,7 +44,7 @@ def uuid7_text(unix_millis: int, randomness: bytes) -> str:
 
 
 def to_people(prefix: Prefix, identifier: UUID | str) -> str:
-    """How people see an identifier: `rcp_`, `msg_`, `run_`, `sus_` or `dlv_` and 32 hexadecimal digits."""
+    """How people see an identifier: `rcp_`, `msg_`, `run_`, `sus_`, `dlv_` or `apr_` and 32 hexadecimal digits."""
     if prefix not in PREFIXES:
         raise ValueError(f"unknown prefix {prefix!r}; expected one of {', '.join(sorted(PREFIXES))}")
     return f"{prefix}_{UUID(str(identifier)).hex}"

@@ -8,6 +8,7 @@ Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
 TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
 CONDITION_MET = "sereno.condition.met"
+APPROVAL_RESOLVED = "sereno.platform.approval.resolved"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
@@ -26,6 +27,11 @@ class EventType:
 CATALOGUE: tuple[EventType, ...] = (
     EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
+    ),
+    EventType(
+        APPROVAL_RESOLVED,
+        "platform",
+        "What waited for a person was decided: an approval, or the answer to parked work.",
     ),
     EventType(
         MESSAGE_DEAD,

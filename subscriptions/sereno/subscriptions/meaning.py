@@ -11,6 +11,8 @@ from sereno.subscriptions.event_key import compile_key
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.models.subscription import Delivery
+from sereno.subscriptions.policy import text as policy_text
+from sereno.subscriptions.policy.facts import SHIPPED
 from sereno.subscriptions.recurrence.objections import objections
 from sereno.subscriptions.yaml_text import Path
 
@@ -46,11 +48,21 @@ def of(kind: Kind, raw: Mapping[str, Any], *, simulated: bool = False) -> Iterat
         yield from _endpoint(raw.get("spec"))
     elif kind == "Subscription":
         yield from _subscription(raw.get("spec"), simulated=simulated)
+    elif kind == "Policy":
+        yield from _policy(raw.get("metadata"), raw.get("spec"))
 
 
 def _tenant(metadata: Any) -> Iterator[Objection]:
     if isinstance(metadata, Mapping) and metadata.get("tenant") not in (None, metadata.get("name")):
         yield ("metadata", "tenant"), "expected none: metadata.name names the tenant"
+
+
+def _policy(metadata: Any, spec: Any) -> Iterator[Objection]:
+    if isinstance(metadata, Mapping) and metadata.get("name") == SHIPPED:
+        yield ("metadata", "name"), f"expected another name: {SHIPPED} are the shipped policies"
+    text = spec.get("cedar") if isinstance(spec, Mapping) else None
+    for message in policy_text.objections(text) if isinstance(text, str) and text else ():
+        yield ("spec", "cedar"), message
 
 
 def _endpoint(spec: Any) -> Iterator[Objection]:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-LATER_KINDS = frozenset({"Connector", "Calendar", "Grant", "Plan", "Policy"})
+LATER_KINDS = frozenset({"Connector", "Calendar", "Plan"})
 
 # kind -> path below spec -> the values that are not supported yet; None: the field itself is not.
 Later = Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]]
 LATER: Later = {
     "Tenant": {("plan",): None},
-    "Agent": {("capabilities",): None, ("egress",): None},
+    "Agent": {("egress",): None},
     "Endpoint": {("sensitivity",): None, ("purpose",): None},
     "Subscription": {
         ("source", "calendar"): None,

@@ -85,7 +85,11 @@ async def test_what_the_log_does_not_tell_is_found_and_put_right(pool: AnyPool, 
     [waits] = await mailbox.claim("acme", "other", incarnation="w")
     await mailbox.park([ParkItem(waits.lease.token, "question", "Which?", ["A"], None, 60.0)])
     await life(pool, mailbox, 1)
-    tables = [f"select * from mailbox.{table} order by id" for table in ("work", "dead", "parked")]
+    # Whether a message is due yet is a matter of the clock, which goes on meanwhile.
+    tables = [
+        f"select (to_jsonb(kept) - 'due')::text from mailbox.{table} as kept order by id"
+        for table in ("work", "dead", "parked")
+    ]
     before = [await pool.fetch(table) for table in tables]
     await pool.execute(DAMAGE)
     damaged = [await pool.fetch(table) for table in tables]

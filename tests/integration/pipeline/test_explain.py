@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from sereno.envelope.identifiers import to_people
-from sereno.execution_plane.explain import router
+from sereno.execution_plane.explain.http import router
 from sereno.mailbox import dead_letter
 from sereno.mailbox.engine import problems
 from sereno.mailbox.lease_items import AckItem, ReleaseItem

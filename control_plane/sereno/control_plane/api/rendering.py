@@ -41,6 +41,7 @@ class Renderer:
             state=item.state,
             change=step.change,
             url=self.url(tokens.get(item.address)),
+            waits=list(step.asks),
         )
 
     def entry(self, item: Item) -> models.CatalogEntry:

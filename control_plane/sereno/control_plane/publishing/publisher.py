@@ -14,7 +14,6 @@ from nats.js.errors import Error as JetStreamError
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.catalog.token import EVERY_TENANT
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.publishing.bucket import Bucket
 from sereno.control_plane.publishing.build import Built, build
@@ -143,7 +142,6 @@ class Publisher:
         async with self._engine.connect() as plain:
             connection = await plain.execution_options(isolation_level="REPEATABLE READ")
             head = next(head for head in await heads.all_heads(connection) if head.tenant == tenant)
-            items = await projection.live(connection, tenant)
-            items += await projection.live(connection, EVERY_TENANT, "Token")
+            items = await projection.travelling(connection, tenant)
             lifts = await suspensions.lifts(connection, tenant)
         return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts)

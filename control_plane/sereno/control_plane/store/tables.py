@@ -98,3 +98,25 @@ SUBSCRIPTION_ACTIVITY = Table(
     Column("count", BigInteger),
     Column("last_at", DateTime(timezone=True)),
 )
+
+TOKEN_USE = Table(
+    "token_use",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("token", Text, primary_key=True),
+    Column("last_used_at", DateTime(timezone=True)),
+)
+
+APPROVAL = Table(
+    "approval",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("id", Uuid, primary_key=True),
+    Column("subject_kind", Text),
+    Column("subject_name", Text),
+    Column("digest", Text),
+    Column("asked_by", Text),
+    Column("state", Text),
+    Column("expires_at", DateTime(timezone=True)),
+    Column("updated_at", DateTime(timezone=True)),
+)

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
@@ -93,7 +94,7 @@ def create_app(parts: Parts) -> FastAPI:
 
 def _authenticate_by(catalog: Catalog) -> Authenticate:
     async def authenticate(bearer: str) -> Principal | None:
-        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest())
+        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest(), datetime.now(UTC))
 
     return authenticate
 

@@ -19,7 +19,7 @@ from sereno.subscriptions.models.limits import Budget, Limits, Then
 from sereno.subscriptions.period import LENGTH
 from sereno.subscriptions.quiet_hours import Quiet
 from sereno.subscriptions.rate import Rate
-from sereno.subscriptions.rights import Standing
+from sereno.subscriptions.rights import RIGHTS, Rights, Standing
 
 Identity = tuple[str, str]
 """Origin and actor: as whom an agent appears at a source."""
@@ -118,7 +118,7 @@ def of_spec(
     name: str,
     version: int,
     state: State,
-    revoked: bool = False,
+    rights: Rights = RIGHTS,
     identities: Iterable[Identity] = (),
     tenancy: Tenancy = TENANCY,
     agent_budget: Budget | None = None,
@@ -133,7 +133,10 @@ def of_spec(
         standing=Standing(
             state,
             limits.expires,
-            revoked=revoked,
+            revoked=rights.revoked,
+            revoked_at=rights.revoked_at,
+            owner_removed=rights.owner_removed,
+            agent_suspended=rights.agent_suspended,
             verified_sender_only=spec.sender == "verified",
         ),
         agent=agent,

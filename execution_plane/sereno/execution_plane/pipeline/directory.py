@@ -1,10 +1,11 @@
 """The directory: the matcher's index over the catalog, compiling again only what changed."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.catalog.rights import Memory, facts_in
 from sereno.execution_plane.guards.subscription import Identity, Subscription, of_spec
 from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, of_tenant
 from sereno.execution_plane.pipeline.matcher import Index
@@ -12,6 +13,8 @@ from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import AgentSpec, SubscriptionSpec, TenantSpec
 from sereno.subscriptions.models.limits import Budget
+from sereno.subscriptions.policy.facts import Facts
+from sereno.subscriptions.rights import RIGHTS, Rights
 from sereno.subscriptions.snapshot import CatalogObject
 
 _log = logger("directory")
@@ -32,8 +35,9 @@ class Directory:
     def __init__(self, catalog: Catalog) -> None:
         self.index = Index()
         self._catalog = catalog
-        self._compiled: dict[str, dict[str, tuple[CatalogObject, Around, Subscription | None]]] = {}
+        self._compiled: dict[str, dict[str, tuple[CatalogObject, Around, Rights, Subscription | None]]] = {}
         self._changed: set[Key] = set()
+        self._rights: dict[str, Memory] = {}
         catalog.on_change(self.update)
         self.update([tenant.tenant for tenant in catalog.tenants])
 
@@ -44,7 +48,7 @@ class Directory:
     def subscription(self, tenant: str, name: str) -> Subscription | None:
         """The subscription as it stands; None when it was deleted or revoked, or cannot be used."""
         found = self._compiled.get(tenant, {}).get(name)
-        return None if found is None else found[2]
+        return None if found is None else found[3]
 
     def take_changed(self) -> set[Key]:
         """The subscriptions that stand otherwise than when this was asked last."""
@@ -59,18 +63,27 @@ class Directory:
             }
             tenancy = self._tenancy(tenant)
             known, now = self._compiled.get(tenant, {}), {}
+            memory, facts, at = (
+                self._rights.setdefault(tenant, Memory()),
+                self._facts(tenant),
+                datetime.now(UTC),
+            )
             for declared in in_force(self._catalog.subscriptions(tenant)):
                 name = str(declared.spec.get("agent", "")).removeprefix("agent:")
-                around = _around(agents.get(name), tenancy)
+                around, rights = _around(agents.get(name), tenancy), memory.rights(facts, declared, at)
                 before = known.get(declared.name)
-                if before is not None and before[:2] == (declared, around):
+                if before is not None and before[:3] == (declared, around, rights):
                     now[declared.name] = before
                 else:
-                    now[declared.name] = (declared, around, _compile(declared, around))
+                    now[declared.name] = (declared, around, rights, _compile(declared, around, rights))
                     self._changed.add((tenant, declared.name))
             self._changed |= {(tenant, name) for name in known.keys() - now.keys()}
             self._compiled[tenant] = now
-            self.index.replace(tenant, [entry[2] for entry in now.values() if entry[2] is not None])
+            self.index.replace(tenant, [entry[3] for entry in now.values() if entry[3] is not None])
+
+    def _facts(self, tenant: str) -> Facts | None:
+        found = self._catalog.tenant(tenant)
+        return facts_in(found.objects.values()) if found else None
 
     def _tenancy(self, tenant: str) -> Tenancy:
         found = self._catalog.tenant(tenant)
@@ -94,6 +107,7 @@ def compile_object(
     declared: CatalogObject,
     identities: Iterable[Identity] = (),
     *,
+    rights: Rights = RIGHTS,
     tenancy: Tenancy = TENANCY,
     agent_budget: Budget | None = None,
 ) -> Subscription:
@@ -104,16 +118,21 @@ def compile_object(
         name=declared.name,
         version=declared.version,
         state=State(declared.state),
+        rights=rights,
         identities=identities,
         tenancy=tenancy,
         agent_budget=agent_budget,
     )
 
 
-def _compile(declared: CatalogObject, around: Around) -> Subscription | None:
+def _compile(declared: CatalogObject, around: Around, rights: Rights) -> Subscription | None:
     try:
         return compile_object(
-            declared, around.identities, tenancy=around.tenancy, agent_budget=around.agent_budget
+            declared,
+            around.identities,
+            rights=rights,
+            tenancy=around.tenancy,
+            agent_budget=around.agent_budget,
         )
     except ValueError as fault:
         # A control plane may be newer than this process; one such subscription must not stop the others.

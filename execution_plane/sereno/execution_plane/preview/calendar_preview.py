@@ -10,14 +10,13 @@ import typer
 from sereno.execution_plane.preview.lines import answer_lines
 from sereno.execution_plane.preview.schedule_preview import read_text
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_line, print_table
 from sereno.subscriptions.recurrence.anchored import Fire, RefusedSeries
 from sereno.subscriptions.recurrence.calendar_preview import preview_calendar
 from sereno.subscriptions.recurrence.preview import written_instant
 from sereno.subscriptions.recurrence.refusal import Refused
 from sereno.subscriptions.recurrence.rule_instants import Start
-
-calendar = typer.Typer(help="What is due around the entries of calendars.", no_args_is_help=True)
 
 
 def answer(question: Any) -> dict[str, Any]:
@@ -43,7 +42,13 @@ def _refused(each: RefusedSeries) -> dict[str, Any]:
     return {"uid": each.uid, "code": each.refusal.code, "message": str(each.refusal)}
 
 
-@calendar.command("preview")
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    group(app, "calendar", "What is due around the entries of calendars.").command("preview")(
+        preview_calendar_file
+    )
+
+
 def preview_calendar_file(
     *,
     ics: Annotated[Path | None, typer.Option(help="iCalendar file")] = None,

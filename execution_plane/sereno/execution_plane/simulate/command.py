@@ -32,6 +32,11 @@ from sereno.subscriptions.reserves import without_reserve
 _TOGETHER = 256
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("simulate")(simulate)
+
+
 def simulate(
     *,
     subscriptions: Annotated[Path, typer.Option(help="YAML with the subscriptions")],
