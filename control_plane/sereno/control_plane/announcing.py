@@ -82,6 +82,7 @@ def resolution(
     said: Mapping[str, Any] | None = None,
 ) -> Outgoing:
     """The event that something which waited for a person was decided: an approval, or the answer to parked work."""
+    state: str
     if approval is not None:
         tenant = approval.subject.tenant
         thing, state = f"approval/{approval.id}", approval.state

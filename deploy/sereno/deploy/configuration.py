@@ -81,6 +81,8 @@ def write(
             "execution_url": addresses.execution_url,
             "listeners_port": addresses.listeners_port,
             "pipeline_port": addresses.pipeline_port,
+            "calendar_networks": options.calendar_networks,
+            "calendar_folder": str(options.calendar_folder) if options.calendar_folder else None,
             "json_logs": options.json_logs,
             **_keys(name, identities),
             **({"audit_checkpoint_file": str(_checkpoints(folder, options))} if name == "control" else {}),

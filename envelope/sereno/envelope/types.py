@@ -5,6 +5,7 @@ from typing import Literal
 
 Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
 
+CALENDAR_DUE = "sereno.calendar.due"
 TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
 CONDITION_MET = "sereno.condition.met"
@@ -25,6 +26,11 @@ class EventType:
 
 
 CATALOGUE: tuple[EventType, ...] = (
+    EventType(
+        CALENDAR_DUE,
+        "calendar",
+        "The time before or after an entry of a calendar, or a date of the platform's own, arrived.",
+    ),
     EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
     ),

@@ -56,14 +56,20 @@ def check_schedules(
         for each in report.found
     ]
     if json:
-        counts = {"schedules": report.schedules, "instants": report.instants, "ends": dict(report.ends)}
+        counts = {
+            "schedules": report.schedules,
+            "calendars": report.calendars,
+            "instants": report.instants,
+            "ends": dict(report.ends),
+        }
         print_json({**counts, "findings": shown})
     else:
         print_table(
             ("tenant", "subscription", "what", "instant", "why"), [list(row.values()) for row in shown]
         )
         ends = ", ".join(f"{count} {end}" for end, count in report.ends.most_common())
-        typer.echo(f"{report.schedules} schedules, {report.instants} instants{': ' if ends else ''}{ends}")
+        watched = f"{report.schedules} schedules, {report.calendars} calendars"
+        typer.echo(f"{watched}, {report.instants} instants{': ' if ends else ''}{ends}")
     if shown:
         raise CommandError(f"{len(shown)} instants are not accounted for", Exit.FAULT)
 

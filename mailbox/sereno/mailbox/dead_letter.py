@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from sereno.envelope.identifiers import RANDOM_BYTES, to_people, uuid7
-from sereno.mailbox import lines, stop
+from sereno.mailbox import lines
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.notices import Notice
@@ -52,11 +52,10 @@ async def redrive(
     total = 0
     while True:
         async with pool.acquire() as conn, conn.transaction():
+            await conn.execute(_SQL["still"])
             await conn.execute(_SQL["join_lines"], tenant, *which.columns)
             runs = [_run_id() for _ in range(PAGE)]
             rows = await conn.fetch(_SQL["redrive"], tenant, *which.columns, reason, principal, PAGE, runs)
-            # Under a stop they come back as everything else stands: held.
-            await stop.settle(conn, tenant)
         boxes |= {(row["tenant_id"], row["agent"]) for row in rows}
         total += len(rows)
         if len(rows) < PAGE:

@@ -18,6 +18,7 @@ from sereno.subscriptions.yaml_text import Path
 
 SHORTEST_LEASE = timedelta(seconds=1)
 SHORTEST_INTERVAL = timedelta(minutes=1)
+LONGEST_OFFSET = timedelta(days=366)
 # Each is asked for every event of the source.
 MAX_FILTERS = 200
 _ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
@@ -93,6 +94,7 @@ def _subscription(spec: Any, *, simulated: bool) -> Iterator[Objection]:
     else:
         yield from _expressions(filters)
     yield from _time(_at(spec, "source", "time"))
+    yield from _calendar(_at(spec, "source", "calendar"))
     yield from _lease(_at(spec, "delivery", "lease"))
     yield from _platform_types(_at(spec, "source", "platform", "types"), simulated=simulated)
     yield from _keys(spec)
@@ -157,6 +159,18 @@ def _time(time: Any) -> Iterator[Objection]:
     yield from _interval(time.get("every"))
     for path, message in objections(time):
         yield ("spec", "source", "time", *path), message
+
+
+def _calendar(calendar: Any) -> Iterator[Objection]:
+    chosen = _at(calendar, "select", "cel")
+    if isinstance(chosen, str) and chosen:
+        yield from _compiles(chosen, ("spec", "source", "calendar", "select", "cel"))
+    offset = _duration(_at(calendar, "offset"))
+    if offset is not None and abs(offset) > LONGEST_OFFSET:
+        yield (
+            ("spec", "source", "calendar", "offset"),
+            f"expected at most {LONGEST_OFFSET.days} days before or after",
+        )
 
 
 def _interval(every: Any) -> Iterator[Objection]:

@@ -12,7 +12,6 @@ LATER: Later = {
     "Agent": {("egress",): None},
     "Endpoint": {("sensitivity",): None, ("purpose",): None},
     "Subscription": {
-        ("source", "calendar"): None,
         ("source", "mcp"): None,
         # No evaluator judges what would wait for its verdict.
         ("condition",): None,

@@ -86,7 +86,7 @@ async def test_publishes_nothing_while_nothing_changes(applying: Apply, publishe
     assert await publisher.round() == 1
 
 
-async def test_state_travels_and_what_was_deleted_is_absent(
+async def test_state_travels_and_what_was_deleted_travels_as_deleted(
     applying: Apply, publisher: Publisher, operator: Client, engine: AsyncEngine
 ) -> None:
     await applying(ALL)
@@ -98,7 +98,27 @@ async def test_state_travels_and_what_was_deleted_is_absent(
     assert states == ["paused", "active"]
     await operate(engine, WATCH, "delete", by=Caller("user:admin"), reason="tests", at=utc_now())
     await publisher.round()
-    assert (await read(operator))[1].keys() == ALWAYS | {"agent/triage", "endpoint/zendesk"}
+    objects = (await read(operator))[1]
+    assert objects.keys() == ALWAYS | {"agent/triage", "endpoint/zendesk", "subscription/refund-watch"}
+    assert objects["subscription/refund-watch"].state == "deleted"
+
+
+async def test_of_the_deleted_only_the_last_travel(
+    applying: Apply,
+    publisher: Publisher,
+    operator: Client,
+    engine: AsyncEngine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publishing, "TOMBSTONES", 1)
+    await applying(ALL)
+    await applying(subscription("second-watch"))
+    for name in ("refund-watch", "second-watch"):
+        address = Address("default", "Subscription", name)
+        await operate(engine, address, "delete", by=Caller("user:admin"), reason="tests", at=utc_now())
+    await publisher.round()
+    found = [name for name in (await read(operator))[1] if name.startswith("subscription/")]
+    assert found == ["subscription/second-watch"]
 
 
 async def test_the_admin_token_is_in_every_tenants_manifest(

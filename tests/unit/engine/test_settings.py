@@ -64,10 +64,14 @@ def test_variables_that_only_share_our_prefix_are_left_alone(monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["control_host", "execution_host"])
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "sereno.internal"])
-def test_nothing_listens_in_clear_beyond_the_loopback_unless_told(name: str, host: str) -> None:
+def test_nothing_listens_in_clear_beyond_the_loopback_unless_told(
+    name: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"SERENO_{name.upper()}", host)
     with pytest.raises(ValidationError, match="SERENO_BEHIND_TLS"):
-        Settings(**{name: host})
-    assert getattr(Settings(**{name: host, "behind_tls": True}), name) == host
+        Settings()
+    monkeypatch.setenv("SERENO_BEHIND_TLS", "true")
+    assert getattr(Settings(), name) == host
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])

@@ -1,6 +1,6 @@
 """Routes of what waits for a person: approvals of the catalog, and answers to parked work."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 import orjson
@@ -19,7 +19,7 @@ from sereno.control_plane.store import approvals
 from sereno.envelope.identifiers import from_people, to_people
 from sereno.mailbox.engine.problems import Problem
 
-PREFIX = "apr"
+PREFIX: Final = "apr"
 router = APIRouter(prefix="/v1")
 
 

@@ -30,6 +30,8 @@ from sereno.subscriptions.snapshot import Manifest
 ROUND_SECONDS = 0.2
 RENEW_SECONDS = 60.0
 INSPECT_SECONDS = 5.0
+TOMBSTONES = 1_000
+"""How many deleted subscriptions of a tenant travel as deleted, the last ones."""
 
 
 @dataclass(slots=True)
@@ -143,5 +145,7 @@ class Publisher:
             connection = await plain.execution_options(isolation_level="REPEATABLE READ")
             head = next(head for head in await heads.all_heads(connection) if head.tenant == tenant)
             items = await projection.travelling(connection, tenant)
+            # An absent one would be taken for revoked. A count, not an age: one version always means one manifest.
+            items += await projection.recently_deleted(connection, tenant, TOMBSTONES)
             lifts = await suspensions.lifts(connection, tenant)
         return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts)

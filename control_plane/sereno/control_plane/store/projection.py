@@ -71,6 +71,21 @@ async def live(connection: AsyncConnection, tenant: str, *kinds: Kind) -> list[I
     return await _items(connection, OBJECT.c.tenant_id == tenant, _LIVE, *of_kind)
 
 
+async def recently_deleted(connection: AsyncConnection, tenant: str, limit: int) -> list[Item]:
+    """The subscriptions of a tenant that were deleted last, at most so many."""
+    statement = (
+        select(OBJECT)
+        .where(
+            OBJECT.c.tenant_id == tenant,
+            OBJECT.c.kind == "Subscription",
+            OBJECT.c.state == State.DELETED.value,
+        )
+        .order_by(OBJECT.c.updated_at.desc(), OBJECT.c.name)
+        .limit(limit)
+    )
+    return [_item(row) for row in (await connection.execute(statement)).mappings()]
+
+
 async def one(connection: AsyncConnection, address: Address) -> Item | None:
     """The object at an address, also when it was deleted."""
     found = await _items(

@@ -12,17 +12,17 @@ from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.problems import Problem
 
-EXPECTED = "rcp_…, msg_…, run_…, NAME@INSTANT, or the id of an event"
+EXPECTED = "rcp_…, msg_…, run_…, sus_…, NAME@INSTANT, or the id of an event"
 CANDIDATES = 10
 _SQL = queries.load("sereno.execution_plane.explain", "gather.sql")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A stored receipt (`rcp`) or message (`msg`) of a tenant."""
+    """A stored receipt (`rcp`), message (`msg`) or suspension (`sus`) of a tenant."""
 
     tenant: str
-    prefix: Literal["rcp", "msg"]
+    prefix: Literal["rcp", "msg", "sus"]
     identifier: UUID
 
 
@@ -51,7 +51,7 @@ async def _by_our_identifier(conn: AnyConnection, tenants: Sequence[str], text: 
         prefix, identifier = from_people(text)
     except ValueError:
         return None
-    for meant in (prefix,) if prefix else ("rcp", "msg"):
+    for meant in (prefix,) if prefix else ("rcp", "msg", "sus"):
         if found := await _by_identifier(conn, tenants, meant, identifier):
             return found
     return None
@@ -70,6 +70,9 @@ async def _by_identifier(
     if prefix == "msg":
         tenant = await conn.fetchval(_SQL["tenants_of_message"], list(tenants), identifier)
         return None if tenant is None else Found(tenant, "msg", identifier)
+    if prefix == "sus":
+        tenant = await conn.fetchval(_SQL["tenants_of_suspension"], list(tenants), identifier)
+        return None if tenant is None else Found(tenant, "sus", identifier)
     return None
 
 
@@ -92,9 +95,11 @@ async def _by_instant(conn: AnyConnection, tenants: Sequence[str], text: str) ->
     if not name or instant.tzinfo is None:
         return None
     rows = await conn.fetch(_SQL["instants_of_subscription"], list(tenants), name, instant, CANDIDATES)
-    if len(rows) > 1:
-        homes = ", ".join(sorted(row["tenant_id"] for row in rows))
-        raise Problem(422, "ambiguous", f"{text} is one of several tenants: {homes}; name one with tenant")
+    homes = sorted({row["tenant_id"] for row in rows})
+    if len(homes) > 1:
+        raise Problem(
+            422, "ambiguous", f"{text} is one of several tenants: {', '.join(homes)}; name one with tenant"
+        )
     if rows and rows[0]["receiptid"] is None:
         raise Problem(404, "not_emitted", f"{text} sent no signal: {rows[0]['outcome']}, {rows[0]['reason']}")
     return Found(rows[0]["tenant_id"], "rcp", rows[0]["receiptid"]) if rows else None

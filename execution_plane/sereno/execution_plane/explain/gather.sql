@@ -30,6 +30,20 @@ select tenant_id from execution.receipt where tenant_id = any($1::text[]) and re
 -- name: tenants_of_message
 select tenant_id from mailbox.message where tenant_id = any($1::text[]) and id = $2
 
+-- name: tenants_of_suspension
+select tenant_id from execution.suspension where tenant_id = any($1::text[]) and id = $2
+
+-- name: suspension
+select s.id, s.tenant_id, s.subscription, s.cause, s.subject, s.at, s.receiptid, s.numbers, s.ended_at, s.ended_by,
+    s.reason, s.held, (
+        select count(*) from execution.held h where h.tenant_id = s.tenant_id and h.suspension = s.id
+    ) as waiting
+from execution.suspension s
+where s.tenant_id = $1 and s.id = $2
+
+-- name: last_of_batch
+select receiptid from execution.batch_item where tenant_id = $1 and batch_id = $2 order by place desc limit 1
+
 -- name: message_of_redrive
 -- The run that a redrive began: its id holds the moment ($3), so that only that part of the log is looked through.
 select tenant_id, message_id
@@ -46,11 +60,18 @@ order by recordedtime desc, receiptid
 limit $3
 
 -- name: instants_of_subscription
--- One row may stand for a run of instants that were skipped.
-select tenant_id, receiptid, outcome, reason
-from execution.due_instant
-where tenant_id = any($1::text[]) and subscription = $2 and instant >= $3 and coalesce(skipped_from, instant) <= $3
-order by instant
+-- One row may stand for a run of instants that were skipped; of a calendar several may be due at one moment.
+select tenant_id, receiptid, coalesce(outcome, 'pending') as outcome, reason
+from (
+    select tenant_id, receiptid, outcome, reason, instant
+    from execution.due_instant
+    where tenant_id = any($1::text[]) and subscription = $2 and instant >= $3 and coalesce(skipped_from, instant) <= $3
+    union all
+    select tenant_id, receiptid, coalesce(outcome, state), coalesce(reason, 'it is still to come'), fire
+    from execution.calendar_instant
+    where tenant_id = any($1::text[]) and subscription = $2 and fire = $3
+) as due
+order by receiptid is null, instant
 limit $4
 
 -- name: verdicts_of_receipt
@@ -112,6 +133,10 @@ order by message_id, position
 -- name: due_instants
 select receiptid, schedule, instant, emitted, outcome
 from execution.due_instant
+where tenant_id = $1 and receiptid = $2
+union all
+select receiptid, calendar, fire, emitted, outcome
+from execution.calendar_instant
 where tenant_id = $1 and receiptid = $2
 
 -- name: quarantine

@@ -74,7 +74,8 @@ def _states(objects: Iterable[CatalogObject], at: datetime | None) -> Mapping[st
 
 
 def _effects(old: str, new: str) -> Iterable[Effect]:
-    if old == new:
+    # What was deleted long ago is not named any more, and has no messages left.
+    if old == new or (old, new) == ("deleted", _ABSENT):
         return ()
     beginning = _BEGINS.get(new)
     # What ends for good needs no resumption before.

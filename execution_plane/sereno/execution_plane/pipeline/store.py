@@ -191,7 +191,7 @@ async def end_due_instants(conn: AnyConnection, rows: Sequence[Row]) -> None:
 
 
 def _is_due_instant(item: Decided) -> bool:
-    return item.arrival.envelope.origin.startswith("time/")
+    return item.arrival.envelope.origin.startswith(("time/", "calendar/"))
 
 
 def _outcomes(item: Decided) -> list[Row]:

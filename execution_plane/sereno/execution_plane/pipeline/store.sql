@@ -81,11 +81,21 @@ on conflict (tenant_id, origin, subscription, dedupkey) do update
         expires_at = excluded.expires_at
 
 -- name: write_due_instants
-update execution.due_instant d
-set outcome = k.outcome, reason = k.reason
-from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, receiptid, outcome, reason)
-where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
-returning d.outcome, extract(epoch from clock_timestamp() - d.instant)::float8 as seconds
+with k as materialized (
+    select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, receiptid, outcome, reason)
+),
+timed as (
+    update execution.due_instant d set outcome = k.outcome, reason = k.reason from k
+    where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
+    returning d.outcome, d.instant
+),
+dated as (
+    update execution.calendar_instant d set outcome = k.outcome, reason = k.reason from k
+    where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
+    returning d.outcome, d.fire
+)
+select outcome, extract(epoch from clock_timestamp() - due)::float8 as seconds
+from (select * from timed union all select * from dated) as decided (outcome, due)
 
 -- name: write_quarantine
 insert into execution.quarantine (tenant_id, sha256, receiptid, payload, error, stream_sequence)

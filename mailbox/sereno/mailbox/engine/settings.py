@@ -70,6 +70,14 @@ class Settings(BaseSettings):
     admin_token_sha256_file: Path | None = Field(
         None, description="control plane: SHA-256 (hex) of the admin token"
     )
+    calendar_networks: str = Field(
+        "",
+        description="networks, with commas, in which calendars may lie although they are closed by default, "
+        "such as 10.0.0.0/8; plain http is for these alone",
+    )
+    calendar_folder: Path | None = Field(
+        None, description="the folder in which calendar files may lie; none: anywhere the listeners can read"
+    )
     json_logs: bool = Field(True, description="logs as JSON lines; false for people")
 
     @field_validator("control_host", "execution_host")
