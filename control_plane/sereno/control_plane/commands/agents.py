@@ -2,7 +2,7 @@
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -15,7 +15,6 @@ from sereno.control_plane.commands.flags import (
     control,
     planes,
 )
-from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
@@ -59,11 +58,7 @@ def show_agent(
     data: Data = None,
 ) -> None:
     """Show one agent."""
-    agent = listing.one(control(planes(control_url, None, token, data)), PATH, name, tenant)
-    if json:
-        print_json(agent)
-    else:
-        typer.echo(listing.as_yaml(agent))
+    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
 
 
 def suspend(
@@ -97,10 +92,6 @@ def resume(
 
 
 def _move(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
-    answer = control(found).post(f"{PATH}/{segment(name, 'NAME')}/{verb}", {"reason": reason}, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{answer['name']} is {'suspended' if verb == 'suspend' else 'active'}")
-    typer.echo(behind or "in force on the execution plane")
+    answer = stepping.step(found, PATH, name, verb, tenant, reason)
+    done = "suspended" if verb == "suspend" else "active"
+    stepping.told(found, answer, f"{answer['name']} is {done}", json=json)

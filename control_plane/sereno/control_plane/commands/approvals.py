@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -172,14 +172,9 @@ def _word(
     if body["digest"] is None:
         body["digest"] = client.get(path, tenant=tenant)["digest"]
     done = client.post(f"{path}/{verb}", body, tenant=tenant)
-    behind = in_force.wait(found, {done["tenant"]: done["manifest"]})
-    if json:
-        print_json({**done, "in_force": behind is None, "hint": behind})
-        return
     missing = done["quorum"] - len(done["approved_by"])
     more = f", {missing} more to come" if done["state"] == "pending" else ""
-    typer.echo(f"{done['kind']} {done['name']} is {done['state']}{more}")
-    typer.echo(behind or "in force on the execution plane")
+    stepping.told(found, done, f"{done['kind']} {done['name']} is {done['state']}{more}", json=json)
 
 
 def _say(client: Client, message: str, body: Mapping[str, Any], tenant: str | None, *, json: bool) -> None:

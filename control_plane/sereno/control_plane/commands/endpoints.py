@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -147,26 +147,20 @@ def _secret(path: Path | None) -> str | None:
 
 
 def _answered(found: Discovery, answer: Mapping[str, Any], *, json: bool) -> None:
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{answer['name']} (version {answer['version']}): {answer['url']}")
-    typer.echo(f"secrets: {', '.join(answer['secrets'])}")
-    if answer["generated_secret"] is not None:
-        typer.echo(f"the new secret, shown this once: {answer['generated_secret']}")
-    typer.echo(behind or "in force on the execution plane")
+    made = answer["generated_secret"]
+    stepping.told(
+        found,
+        answer,
+        f"{answer['name']} (version {answer['version']}): {answer['url']}",
+        f"secrets: {', '.join(answer['secrets'])}",
+        *([] if made is None else [f"the new secret, shown this once: {made}"]),
+        json=json,
+    )
 
 
 def _moved(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
-    path = f"{PATH}/{quote(name, safe='')}/{verb}"
-    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{answer['name']} is {answer['state']} (version {answer['version']})")
-    typer.echo(behind or "in force on the execution plane")
+    answer = stepping.step(found, PATH, name, verb, tenant, reason)
+    stepping.told(found, answer, stepping.state(answer), json=json)
 
 
 def list_endpoints(
@@ -196,8 +190,4 @@ def show_endpoint(
     data: Data = None,
 ) -> None:
     """Show one endpoint and its URL."""
-    endpoint = listing.one(control(planes(control_url, None, token, data)), PATH, name, tenant)
-    if json:
-        print_json(endpoint)
-    else:
-        typer.echo(listing.as_yaml(endpoint))
+    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)

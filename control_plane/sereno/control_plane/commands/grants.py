@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -18,7 +18,6 @@ from sereno.control_plane.commands.flags import (
     planes,
 )
 from sereno.control_plane.commands.principals import MaybeWhy
-from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.cli.group import group
@@ -94,12 +93,7 @@ def deny(
 
 def _give(found: Discovery, body: Mapping[str, Any], tenant: str | None, *, json: bool) -> None:
     answer = control(found).post(PATH, body, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{answer['name']}: {_meaning(answer['spec'])}")
-    typer.echo(behind or "in force on the execution plane")
+    stepping.told(found, answer, f"{answer['name']}: {_meaning(answer['spec'])}", json=json)
 
 
 def _meaning(spec: Mapping[str, Any]) -> str:
@@ -145,14 +139,8 @@ def remove(
 ) -> None:
     """Take a grant back, or lift a prohibition."""
     found = planes(control_url, execution_url, token, data)
-    path = f"{PATH}/{segment(name, 'NAME')}/remove"
-    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{name} is removed")
-    typer.echo(behind or "in force on the execution plane")
+    answer = stepping.step(found, PATH, name, "remove", tenant, reason)
+    stepping.told(found, answer, f"{name} is removed", json=json)
 
 
 def can(

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+import typer
 import yaml
 
 from sereno.mailbox.cli.client import Client, segment
+from sereno.mailbox.cli.output import print_json
 
 
 def every(client: Client, path: str, tenant: str | None) -> Iterator[Mapping[str, Any]]:
@@ -28,6 +30,15 @@ def one(client: Client, path: str, name: str, tenant: str | None, *more: str) ->
 def local(time: str | None) -> str | None:
     """A time in the reader's own zone, to the second."""
     return datetime.fromisoformat(time).astimezone().isoformat(sep=" ", timespec="seconds") if time else None
+
+
+def show(client: Client, path: str, name: str, tenant: str | None, *, json: bool) -> None:
+    """Print one object of a collection."""
+    known = one(client, path, name, tenant)
+    if json:
+        print_json(known)
+    else:
+        typer.echo(as_yaml(known))
 
 
 def as_yaml(value: Any) -> str:

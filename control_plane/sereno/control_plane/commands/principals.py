@@ -1,10 +1,10 @@
 """`sereno principal add|list|show|edit|suspend|resume|remove` and `sereno whoami`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -106,7 +106,7 @@ def edit(
     found = planes(control_url, execution_url, token, data)
     body = {"roles": role or [], "about": about, "reason": reason}
     answer = control(found).post(f"{PATH}/{segment(name, 'PRINCIPAL')}/edit", body, tenant=tenant)
-    _told(found, answer, f"{name} has the roles {', '.join(role or []) or 'none'}", json=json)
+    stepping.told(found, answer, f"{name} has the roles {', '.join(role or []) or 'none'}", json=json)
 
 
 def list_principals(
@@ -136,11 +136,7 @@ def show(
     data: Data = None,
 ) -> None:
     """Show one principal."""
-    known = listing.one(control(planes(control_url, None, token, data)), PATH, name, tenant)
-    if json:
-        print_json(known)
-    else:
-        typer.echo(listing.as_yaml(known))
+    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
 
 
 def suspend(
@@ -189,18 +185,8 @@ def remove(
 
 
 def _move(found: Discovery, name: str, verb: str, reason: str, tenant: str | None, *, json: bool) -> None:
-    path = f"{PATH}/{segment(name, 'PRINCIPAL')}/{verb}"
-    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
+    answer = stepping.step(found, PATH, name, verb, tenant, reason)
     done = {"suspend": "suspended", "resume": "active", "remove": "removed"}[verb]
-    _told(found, answer, f"{name} is {done}", json=json)
+    stepping.told(found, answer, f"{name} is {done}", json=json)
     for left in answer["left_behind"] if not json else ():
         typer.echo(f"{left} wakes nobody now: sereno sub reassign {left} --owner PRINCIPAL --reason WHY")
-
-
-def _told(found: Discovery, answer: Any, sentence: str, *, json: bool) -> None:
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(sentence)
-    typer.echo(behind or "in force on the execution plane")

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -86,11 +86,7 @@ def show_subscription(
     data: Data = None,
 ) -> None:
     """Show one subscription and what became of the events that matched it."""
-    subscription = listing.one(control(planes(control_url, None, token, data)), PATH, name, tenant)
-    if json:
-        print_json(subscription)
-    else:
-        typer.echo(listing.as_yaml(subscription))
+    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
 
 
 def preview(
@@ -188,14 +184,8 @@ def reassign(
 ) -> None:
     """Let another answer for a subscription: it uses that principal's rights from now on."""
     found = planes(control_url, execution_url, token, data)
-    path = f"{PATH}/{segment(name, 'NAME')}/reassign"
-    answer = control(found).post(path, {"owner": owner, "reason": reason}, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{name} belongs to {owner} (version {answer['version']})")
-    typer.echo(behind or "in force on the execution plane")
+    answer = stepping.step(found, PATH, name, "reassign", tenant, reason, owner=owner)
+    stepping.told(found, answer, f"{name} belongs to {owner} (version {answer['version']})", json=json)
 
 
 def delete(
@@ -216,13 +206,6 @@ def delete(
 def _move(
     found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool, **more: str
 ) -> None:
-    path = f"{PATH}/{segment(name, 'NAME')}/{verb}"
-    answer = control(found).post(path, {"reason": reason, **more}, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"{answer['name']} is {answer['state']} (version {answer['version']})")
-    for suspension in answer.get("lifted", ()):
-        typer.echo(f"lifted {suspension}")
-    typer.echo(behind or "in force on the execution plane")
+    answer = stepping.step(found, PATH, name, verb, tenant, reason, **more)
+    lifted = [f"lifted {suspension}" for suspension in answer.get("lifted", ())]
+    stepping.told(found, answer, stepping.state(answer), *lifted, json=json)

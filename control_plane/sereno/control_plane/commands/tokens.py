@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands import in_force, listing, stepping
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -107,9 +107,4 @@ def revoke(
     found = planes(control_url, execution_url, token, data)
     path = f"{PATH}/{segment(identifier, 'ID')}/revoke"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
-        print_json({**answer, "in_force": behind is None, "hint": behind})
-        return
-    typer.echo(f"token {identifier} is revoked")
-    typer.echo(behind or "in force on the execution plane")
+    stepping.told(found, answer, f"token {identifier} is revoked", json=json)
