@@ -1,0 +1,1 @@
+"""The evaluator of semantic conditions: one verdict per item from a model that has no tools (contract §5)."""
