@@ -37,6 +37,7 @@ help:
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
+	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
 	@echo 'make bench-decoder     strict structured CloudEvents of 1 KB per second, one process'
@@ -48,6 +49,7 @@ help:
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
+	@echo 'make fuzz-api          hundreds of requests to each operation of the execution plane, as its description allows'
 	@echo 'make lock              resolve the dependencies again'
 
 demo: $(VENV)/run.stamp
@@ -112,6 +114,9 @@ torture-clock-changes: $(VENV)/dev.stamp
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
 
+bench-explain: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.explain
+
 torture-schedules: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.schedules
 
@@ -123,6 +128,9 @@ bench-expansion: $(VENV)/dev.stamp
 
 torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
+
+fuzz-api: $(VENV)/dev.stamp
+	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py
 
 fuzz-signatures: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.fuzz_signatures

@@ -23,9 +23,13 @@ with clock as (
     returning *
 )
 insert into mailbox.work (
-    tenant_id, id, agent, subscription, order_key, state, due, ready_at, max_attempts
+    tenant_id, id, agent, subscription, order_key, state, due, ready_at, max_attempts, lease_seconds,
+    max_run_seconds, max_age_seconds
 )
-select tenant_id, id, agent, subscription, order_key, 'ready', true, ready_at, max_attempts from deposited
+select
+    tenant_id, id, agent, subscription, order_key, 'ready', true, ready_at, max_attempts, lease_seconds,
+    max_run_seconds, max_age_seconds
+from deposited
 
 -- name: bloat
 select s.n_dead_tup as dead, pg_total_relation_size(s.relid) as bytes

@@ -4,17 +4,15 @@ from pathlib import Path
 
 import orjson
 import pytest
-from typer import Typer
 from typer.testing import CliRunner
 
-from sereno.execution_plane.commands import register
+from sereno.deploy.main import build
 
 CASES = Path(__file__).parent / "simulate"
 
 
 def simulate(*arguments: str) -> list[dict[str, object]]:
-    app = Typer()
-    register(app)
+    app = build("simulate")
     files = ["--subscriptions", str(CASES / "subscriptions.yaml"), "--events", str(CASES / "events.jsonl")]
     answer = CliRunner().invoke(app, ["simulate", *files, *arguments])
     assert answer.exit_code == 0, answer.output

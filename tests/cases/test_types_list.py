@@ -4,17 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from sereno.execution_plane.commands import register
+from sereno.deploy.main import build
 
 GOLDEN = json.loads((Path(__file__).parent / "types.golden.json").read_text(encoding="utf-8"))
 
 
 def listed(*options: str) -> str:
-    app = typer.Typer()
-    register(app)
+    app = build("types")
     result = CliRunner().invoke(app, ["types", "list", *options])
     assert result.exit_code == 0, result.output
     return result.stdout

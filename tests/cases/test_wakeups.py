@@ -31,6 +31,30 @@ def burst(count: int, clock: str = "12:00:00", **more: Any) -> Lines:
     return [event(f"e{n}", f"{clock}.{n * 1000 // count:03}", **more) for n in range(count)]
 
 
+class TestTime:
+    @pytest.mark.req(48, 49)
+    @pytest.mark.parametrize(
+        ("policy", "outcomes_of_slots"),
+        [("queue", ["delivered"] * 4), ("drop", ["delivered", "dropped", "dropped", "delivered"])],
+    )
+    def test_a8_a_run_longer_than_its_interval_has_the_overlap_that_was_declared(
+        self, policy: str, outcomes_of_slots: list[str]
+    ) -> None:
+        slots = watch(
+            source={"time": {"every": "1m"}}, limits={"when_busy": policy}, delivery={"lease": "5m"}
+        )
+        said = simulate(
+            [claim("12:00:05"), do("12:02:50", "ack", lease="L1")],
+            slots,
+            first=at("12:00:00"),
+            last=at("12:03:30"),
+        )
+        # Four slots are due while the first run takes 165 seconds; each has its line, and none is stretched.
+        assert outcomes(said) == outcomes_of_slots
+        assert [line["at"] for line in of_kind(said, "decision")] == [at(f"12:0{n}:00") for n in range(4)]
+        assert {line["reason"] for line in of_kind(said, "decision")} <= {"delivered", "busy"}
+
+
 class TestWebhook:
     @pytest.mark.req(111)
     def test_c2_one_delivery_id_on_two_routes_is_one_message_each(self) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from sereno.control_plane.catalog import token
+from sereno.control_plane.catalog import declared, token
+from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.catalog.plan import Intent, Step, step
 from sereno.control_plane.catalog.token import EVERY_TENANT
 from sereno.control_plane.committing import commit
@@ -39,11 +40,25 @@ async def bootstrap(engine: AsyncEngine, admin_sha256: str | None) -> None:
     async with engine.begin() as connection:
         await heads.lock(connection, [DEFAULT_TENANT])
         tenants = await heads.lock_all(connection)
-        changed = await _admit(connection, admin_sha256) if admin_sha256 else False
+        changed = await _administrator(connection)
+        if admin_sha256:
+            changed = await _admit(connection, admin_sha256) or changed
         if changed:
             await heads.raise_versions(connection, tenants)
         elif (await heads.versions(connection, [DEFAULT_TENANT]))[DEFAULT_TENANT] == 0:
             await heads.raise_versions(connection, [DEFAULT_TENANT])
+
+
+async def _administrator(connection: AsyncConnection) -> bool:
+    """Declare the administrator of every tenant, unless that was done; whether it was not."""
+    address, at = Address(EVERY_TENANT, "Principal", ADMINISTRATOR), utc_now()
+    if await projection.one(connection, address) is not None:
+        return False
+    command = declared.Declare(address, {"kind": "human", "roles": ["admin"]}, {}, new_id(at))
+    answer = step(None, command, Intent(ACTOR, at, REASON))
+    if isinstance(answer, Step):
+        await commit(connection, [answer], actor=ACTOR, reason=REASON, at=at)
+    return True
 
 
 async def _admit(connection: AsyncConnection, sha256: str) -> bool:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from sereno.control_plane import recording
 from sereno.control_plane.announcing import announcements
 from sereno.control_plane.catalog.event import NewEvent
 from sereno.control_plane.catalog.item import Address
@@ -42,6 +43,7 @@ async def commit(
     tenants = {step.after.address.tenant for step in changed}
     await outbox.append(await driver(connection), "control", announcements(changed))
     await heads.raise_versions(connection, tenants)
+    await recording.chain(connection, (event for step in changed for event in step.events))
     return None
 
 

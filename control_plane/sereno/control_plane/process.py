@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sereno.control_plane import sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
+from sereno.control_plane.checkpointing import Checkpointer
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.reports.consumer import ReportConsumer
@@ -49,6 +50,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 execution_url=settings.execution_url,
                 ready=lambda: _checks(engine, nats),
                 sealing_key=sealing,
+                signing_key=key,
+                checkpoints=settings.audit_checkpoint_file,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
@@ -56,6 +59,9 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Publisher(engine, nats, key).run(stop))
                 tasks.create_task(Relay(pool, nats, SCHEMA).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats).run(stop))
+                if settings.audit_checkpoint_file is not None:
+                    checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file)
+                    tasks.create_task(checkpointer.run(stop))
 
 
 def _needed(path: Path | None, variable: str) -> Path:

@@ -72,6 +72,7 @@ def write(
             "postgres": database.with_login(servers.postgres, role, passwords[role]),
             "nats": servers.nats,
             "nats_seed_file": str(identities.seed_file(name)) if servers.seeds else _given_seed(options),
+            "behind_tls": options.behind_tls,
             "control_host": addresses.control_host,
             "control_port": addresses.control_port,
             "control_url": addresses.control_url,
@@ -80,10 +81,18 @@ def write(
             "execution_url": addresses.execution_url,
             "listeners_port": addresses.listeners_port,
             "pipeline_port": addresses.pipeline_port,
+            "calendar_networks": options.calendar_networks,
+            "calendar_folder": str(options.calendar_folder) if options.calendar_folder else None,
             "json_logs": options.json_logs,
             **_keys(name, identities),
+            **({"audit_checkpoint_file": str(_checkpoints(folder, options))} if name == "control" else {}),
         }
         private_file.write(path(folder, name), json.dumps(content, indent=2).encode())
+
+
+def _checkpoints(folder: DataFolder, options: Options) -> Path:
+    """Beside the database unless told otherwise: whoever may write there can cut both."""
+    return options.audit_checkpoint_file or folder.root / "audit" / "checkpoints.jsonl"
 
 
 def _given_seed(options: Options) -> str | None:

@@ -36,6 +36,11 @@ FROM unnest(ARRAY[
     'REVOKE INSERT, UPDATE, DELETE ON %1$I.alembic_version FROM %2$I'
 ]) AS command
 
+-- name: close_logs
+SELECT format('REVOKE UPDATE, DELETE ON %I.%I FROM %I', space.nspname, thing.relname, $1::text)
+FROM pg_class AS thing JOIN pg_namespace AS space ON space.oid = thing.relnamespace
+WHERE space.nspname = 'control' AND thing.relname IN ('event', 'audit_record')
+
 -- name: open_to_worker
 SELECT format('GRANT USAGE ON SCHEMA %I TO sereno_worker', space.nspname)
 FROM pg_proc AS routine JOIN pg_namespace AS space ON space.oid = routine.pronamespace

@@ -1,7 +1,8 @@
 """The `sereno` command: it gathers what each part registers."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import entry_points
 
 import typer
@@ -9,26 +10,23 @@ import typer
 from sereno.deploy.command_line import new_app, quiet_logs, run
 
 GROUP = "sereno.commands"
-# What starts and stops an installation should not wait for what talks to one.
+"""Entry points of parts: a mapping of the first word of commands to the module whose `register(app)` adds them."""
 _FIRST = "deploy"
-# Both planes have commands under these words: endpoints are declared on one and receive on the other.
-_SHARED = frozenset({"webhook"})
 
 
 def build(word: str | None = None) -> typer.Typer:
-    """The command line with the commands of all parts, or of as many as it takes to know `word`."""
+    """The command line with the commands under `word`, from every part that has some; with all where nobody knows it.
+
+    A command does not wait for what the others import.
+    """
     app = new_app()
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name != _FIRST, entry.name)):
-        entry.load()(app)
-        if word is not None and word not in _SHARED and word in _names(app):
-            break
+    parts = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name != _FIRST, entry.name))
+    words: list[Mapping[str, str]] = [part.load() for part in parts]
+    known = any(word in part for part in words)
+    for part in words:
+        for module in dict.fromkeys(name for at, name in part.items() if not known or at == word):
+            import_module(module).register(app)
     return app
-
-
-def _names(app: typer.Typer) -> set[str | None]:
-    return {command.name for command in app.registered_commands} | {
-        group.name for group in app.registered_groups
-    }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,10 +69,12 @@ def installation(
     *,
     programs: Path = SHARED_CACHE,
     forking: bool = False,
+    without: Collection[str] = (),
 ) -> Iterator[Installation]:
     """Everything started and ready, unless `stop` was set meanwhile; at the end everything is stopped.
 
-    With `forking` the processes of the planes come from this one, which is quicker; see `Child.start_held`.
+    With `forking` the processes of the planes come from this one, which is quicker; see `Child.start_held`. Those
+    named in `without` are not started: the caller does their work.
     Raises `StartError` with one sentence; nothing runs then.
     """
     folder = DataFolder(options.data.absolute().resolve())
@@ -83,7 +85,7 @@ def installation(
             say(f"ended {len(ended)} processes that an earlier start left behind")
         addresses = _addresses(options)
         _run(servers.check_given(options))
-        children = _children(folder, addresses)
+        children = [child for child in _children(folder, addresses) if child.name not in without]
         stack.callback(_stop_all, children)
         for child in children:
             # Loading its code is most of a process' start, and needs no engine.

@@ -6,7 +6,7 @@ of events alone, and the others begin with their own word.
 
 import hashlib
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 # Four bytes a character at most, beside tenant, origin and subscription in one row of an index (2,704 bytes).
 _LONGEST = 512
@@ -38,14 +38,31 @@ def of_body(sha256_hex: str) -> str:
 
 def of_instant(schedule: str, instant: datetime) -> str:
     """The key of a nominal instant of a schedule; the instant must carry its offset."""
-    if instant.tzinfo is None:
-        raise ValueError("an instant without an offset names no moment")
-    return f"time:{_escaped(schedule)}@{instant.astimezone(UTC).isoformat().replace('+00:00', 'Z')}"
+    return f"time:{_escaped(schedule)}@{_instant(instant)}"
+
+
+def of_calendar(uid: str, recurrence: datetime | None, anchor: datetime, offset: timedelta) -> str:
+    """The key of one occurrence of a calendar's entry at one time, so long before or after it; times carry offsets.
+
+    An entry that does not repeat has no `recurrence`. A UID is as long as its writer likes: a key too long for an
+    index stands there as its SHA-256.
+    """
+    which = "-" if recurrence is None else _instant(recurrence)
+    key = f"calendar:{_escaped(uid)}@{which}@{_instant(anchor)}@{offset.total_seconds():+.0f}"
+    if len(key) <= _LONGEST:
+        return key
+    return f"calendar:sha256@{hashlib.sha256(key.encode()).hexdigest()}"
 
 
 def of_state(thing: str, state: str) -> str:
     """The key of a thing of the platform entering a state, such as a run that finished."""
     return f"state:{_escaped(thing)}@{_escaped(state)}"
+
+
+def _instant(moment: datetime) -> str:
+    if moment.tzinfo is None:
+        raise ValueError("an instant without an offset names no moment")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _escaped(text: str) -> str:

@@ -15,8 +15,6 @@ from sereno.envelope.event import NULL, SPECVERSION, Event
 MEDIA_TYPE = "application/cloudevents+json"
 BATCH_MEDIA_TYPE = "application/cloudevents-batch+json"
 
-_OPTIONAL = ("subject", "datacontenttype", "dataschema")
-_OURS = ("receiptid", "tenantid", "origin", "dedupkey", "correlationid", "hops", "trust")
 _OPTIONAL_OURS = (
     "causationid",
     "actor",
@@ -27,7 +25,7 @@ _OPTIONAL_OURS = (
     "traceparent",
     "tracestate",
 )
-_optional, _ours, _optional_ours = attrgetter(*_OPTIONAL), attrgetter(*_OURS), attrgetter(*_OPTIONAL_OURS)
+_optional_ours = attrgetter(*_OPTIONAL_OURS)
 # Binding, 3.1.3.2: printable ASCII travels as it is, but for space, double quote and percent.
 _ABSENT = object()
 _HEADER_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
@@ -53,8 +51,14 @@ def flat(event: Event) -> dict[str, object]:
     }
     if event.time is not None:
         document["time"] = rfc3339(event.time)
-    document.update(_present(_OPTIONAL, _optional(event)))
-    document.update(event.extensions)
+    if event.subject is not None:
+        document["subject"] = event.subject
+    if event.datacontenttype is not None:
+        document["datacontenttype"] = event.datacontenttype
+    if event.dataschema is not None:
+        document["dataschema"] = event.dataschema
+    if event.extensions:
+        document.update(event.extensions)
     if isinstance(event, Envelope):
         _add_ours(document, event)
     if isinstance(event.data, bytes):
@@ -65,15 +69,18 @@ def flat(event: Event) -> dict[str, object]:
 
 
 def _add_ours(document: dict[str, object], envelope: Envelope) -> None:
-    document.update(zip(_OURS, _ours(envelope), strict=True))
+    document["receiptid"] = envelope.receiptid
+    document["tenantid"] = envelope.tenantid
+    document["origin"] = envelope.origin
+    document["dedupkey"] = envelope.dedupkey
+    document["correlationid"] = envelope.correlationid
+    document["hops"] = envelope.hops
+    document["trust"] = envelope.trust
     document["recordedtime"] = rfc3339(envelope.recordedtime)
-    document.update(_present(_OPTIONAL_OURS, _optional_ours(envelope)))
+    optional = zip(_OPTIONAL_OURS, _optional_ours(envelope), strict=True)
+    document.update([pair for pair in optional if pair[1] is not None])
     if envelope.outside:
         document["outside"] = orjson.dumps(envelope.outside).decode("utf-8")
-
-
-def _present(names: tuple[str, ...], values: tuple[object, ...]) -> dict[str, object]:
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
 def dumps(event: Event) -> bytes:

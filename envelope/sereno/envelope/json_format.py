@@ -38,6 +38,11 @@ def read_batch(body: bytes, max_bytes: int) -> tuple[Event, ...] | Rejected:
     return tuple(events)
 
 
+def event_of_object(document: Mapping[str, Any], size: int, max_bytes: int) -> Event | Rejected:
+    """The event of the JSON object that `strict_json.parse` read from so many bytes; its data is at most `max_bytes`."""
+    return _element(document, max_bytes, oversize=size > max_bytes)
+
+
 def _element(document: object, max_bytes: int, *, oversize: bool) -> Event | Rejected:
     if not isinstance(document, dict):
         return Rejected("invalid_event", "an event must be a JSON object")

@@ -1,9 +1,9 @@
 """Receipt: how an outsider's event becomes the platform's envelope."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
+from typing import NamedTuple
 
 from sereno.envelope.encode import in_utc
 from sereno.envelope.envelope import (
@@ -38,10 +38,19 @@ _RECEIPT = (
 _of_event, _of_receipt = attrgetter(*_EVENT), attrgetter(*_RECEIPT)
 _PUT_OF_EVENT = tuple(SLOTS[name] for name in _EVENT)
 _PUT_OF_RECEIPT = tuple(SLOTS[name] for name in _RECEIPT)
+_REST = (
+    "extensions",
+    "recordedtime",
+    "correlationid",
+    "sensitivity",
+    "traceparent",
+    "tracestate",
+    "outside",
+)
+_PUT_THE_REST = tuple(SLOTS[name] for name in _REST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What the platform knows about one arrival; `recordedtime` is when it was received.
 
     Without a `correlationid` the event begins a chain of its own. `traceparent` is that of our own span.
@@ -78,26 +87,28 @@ def receive(event: Event, receipt: Receipt, notes: Mapping[str, object] = NO_NOT
     sensitivity = _raised(receipt.sensitivity, outside.get("sensitivity"))
     outside.update(notes)
     envelope = object.__new__(Envelope)
-    for put, value in zip(_PUT_OF_EVENT, _of_event(event), strict=True):
-        put(envelope, value)
-    for put, value in zip(_PUT_OF_RECEIPT, _of_receipt(receipt), strict=True):
-        put(envelope, value)
-    rest: dict[str, object] = {
-        "extensions": extensions,
-        "recordedtime": in_utc(receipt.recordedtime),
-        "correlationid": receipt.correlationid or receipt.receiptid,
-        "sensitivity": sensitivity,
-        "traceparent": traceparent,
-        "tracestate": tracestate,
-        "outside": outside,
-    }
-    for attribute, content in rest.items():
-        SLOTS[attribute](envelope, content)
+    for put, content in zip(_PUT_OF_EVENT, _of_event(event), strict=True):
+        put(envelope, content)
+    for put, content in zip(_PUT_OF_RECEIPT, _of_receipt(receipt), strict=True):
+        put(envelope, content)
+    rest = (
+        extensions,
+        in_utc(receipt.recordedtime),
+        receipt.correlationid or receipt.receiptid,
+        sensitivity,
+        traceparent,
+        tracestate,
+        outside,
+    )
+    for put, content in zip(_PUT_THE_REST, rest, strict=True):
+        put(envelope, content)
     return envelope
 
 
 def _trace(event: Event, receipt: Receipt, outside: dict[str, object]) -> tuple[str | None, str | None]:
     """The trace context to carry on: ours, else a well-formed one of the sender; one not carried goes outside."""
+    if not event.extensions:
+        return receipt.traceparent, receipt.tracestate
     parent, state = event.extensions.get("traceparent"), event.extensions.get("tracestate")
     if receipt.traceparent is None and isinstance(parent, str) and is_traceparent(parent):
         return parent, state if isinstance(state, str) else None

@@ -1,22 +1,20 @@
 """Events that agents emit: written to the outbox as envelopes whose origin, actor and genealogy are ours to set."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from sereno.envelope import dedup_key
-from sereno.envelope.encode import dumps_batch
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.event import Event
 from sereno.envelope.genealogy import Genealogy, caused_by
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
 from sereno.envelope.receipt import Receipt, receive
-from sereno.execution_plane.gateway.group_commit import MAX_BYTES, MAX_EVENTS
+from sereno.execution_plane.platform_events import outgoing
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.emission import Emission
-from sereno.mailbox.engine import bus, outbox
+from sereno.mailbox.engine import outbox
 
 SCHEMA = "execution"
 
@@ -32,7 +30,7 @@ class AgentEvents:
         now: datetime = await conn.fetchval("select clock_timestamp()")
         receipts = [uuid7(int(now.timestamp() * 1000), self._randomness(RANDOM_BYTES)) for _ in emissions]
         envelopes = [envelope_of(one, str(rid), now) for one, rid in zip(emissions, receipts, strict=True)]
-        await outbox.append(conn, SCHEMA, _outgoing(envelopes))
+        await outbox.append(conn, SCHEMA, outgoing(envelopes))
         return receipts
 
 
@@ -72,27 +70,3 @@ def _genealogy(cause: Any) -> Genealogy:
     return Genealogy(
         str(cause.get("correlationid") or own), cause.get("causationid"), int(cause.get("hops") or 1)
     )
-
-
-def _outgoing(envelopes: Sequence[Envelope]) -> list[outbox.Outgoing]:
-    ordered = sorted(envelopes, key=lambda envelope: envelope.tenantid)
-    return [
-        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(batch))
-        for tenant, group in groupby(ordered, key=lambda envelope: envelope.tenantid)
-        for batch in _batches(group)
-    ]
-
-
-def _batches(envelopes: Iterable[Envelope]) -> Iterator[list[Envelope]]:
-    """As many at a time as one message of the ingress may hold (mechanics 6)."""
-    batch: list[Envelope] = []
-    size = 0
-    for envelope in envelopes:
-        own = len(dumps_batch([envelope]))
-        if batch and (size + own > MAX_BYTES or len(batch) == MAX_EVENTS):
-            yield batch
-            batch, size = [], 0
-        batch.append(envelope)
-        size += own
-    if batch:
-        yield batch

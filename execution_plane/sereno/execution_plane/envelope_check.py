@@ -11,13 +11,19 @@ from sereno.envelope import check
 from sereno.envelope.decode import decode_http, decode_nats
 from sereno.execution_plane.preview.lines import answer_lines
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_line, print_table
 
 STDIN = "-"
-envelope = typer.Typer(help="What is an acceptable CloudEvent, and what is not.", no_args_is_help=True)
 
 
-@envelope.command("check")
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    group(app, "envelope", "What is an acceptable CloudEvent, and what is not.").command("check")(
+        check_message
+    )
+
+
 def check_message(
     file: Annotated[
         Path | None, typer.Argument(help="the body; - reads it from stdin", show_default=False)

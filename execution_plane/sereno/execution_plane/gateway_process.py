@@ -1,6 +1,7 @@
 """The gateway as a process: webhooks, the worker API and explain over HTTP."""
 
 import asyncio
+import gc
 import hashlib
 import hmac
 import os
@@ -16,6 +17,7 @@ from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.large_data import forgetting
 from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
@@ -61,10 +63,13 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 redelivery,
             )
             app = Front(webhooks, create_app(parts))
+            # What was built by now stays, so the collector need not look at it again.
+            gc.freeze()
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
                 tasks.create_task(log.run(stop))
+                tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
             # Requests are answered by now; what they still left in a batch is written before the connection goes.
             await commit.close()

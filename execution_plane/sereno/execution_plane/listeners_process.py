@@ -2,22 +2,41 @@
 
 import asyncio
 import os
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sereno.execution_plane.listeners.listener import listen
+from sereno.execution_plane.gateway.secrets import Secrets
+from sereno.execution_plane.listeners.calendar.calendar_listener import CalendarListener
+from sereno.execution_plane.listeners.calendar.sources.caldav import CalDavSource
+from sereno.execution_plane.listeners.calendar.sources.feed import FeedSource
+from sereno.execution_plane.listeners.calendar.sources.file import FileSource
+from sereno.execution_plane.listeners.calendar.sources.http import CalendarHttp
+from sereno.execution_plane.listeners.calendar.sources.look import Source
+from sereno.execution_plane.listeners.calendar.watcher import CalendarWatcher
+from sereno.execution_plane.listeners.listener import Clock, listen
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.process_engines import SCHEMA, checks, listening, log_start, open_engines
+from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.outbound import Addresses, Limits
+from sereno.subscriptions.recurrence.calendar_text import MAX_BYTES
+
+_CALENDAR_LIMITS = Limits(max_bytes=MAX_BYTES, time=timedelta(seconds=30))
 
 
-async def run(settings: Settings, stop: asyncio.Event) -> None:
-    """The listeners, and the relay that carries their signals to the ingress."""
+async def run(settings: Settings, stop: asyncio.Event, clock: Clock | None = None) -> None:
+    """The listeners, and the relay that carries their signals to the ingress.
+
+    Instants are due by the time of the database, unless another `clock` is given.
+    """
+    http = calendar_http(settings)
     with listening(settings.execution_host, settings.listeners_port) as bound:
         async with open_engines(settings, "listeners") as engines:
-            listeners = (TimeListener(engines.pool, os.urandom),)
+            time = clock or (lambda: _database_time(engines.pool))
+            signalling = (TimeListener(engines.pool, os.urandom), CalendarListener(engines.pool, os.urandom))
+            watching = (CalendarWatcher(engines.pool, calendar_sources(http, settings)),)
             log_start("listeners", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(
@@ -25,8 +44,35 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                         probes.app(lambda: checks(engines, bus.INGRESS, bus.REPORTS)), bound, stop
                     )
                 )
-                tasks.create_task(listen(listeners, lambda: _database_time(engines.pool), stop))
+                tasks.create_task(listen(signalling, time, stop))
+                # A slow server must make nothing late.
+                tasks.create_task(listen(watching, time, stop))
                 tasks.create_task(Relay(engines.pool, engines.nats, SCHEMA).run(stop))
+    await http.close()
+
+
+def calendar_http(settings: Settings) -> CalendarHttp:
+    """How calendar servers are asked. Raises `CommandError` naming the setting that is wrong."""
+    networks = [text.strip() for text in settings.calendar_networks.split(",") if text.strip()]
+    try:
+        addresses = Addresses.opening(networks)
+    except ValueError as fault:
+        raise CommandError(f"SERENO_CALENDAR_NETWORKS: {fault}") from fault
+    secrets = Secrets()
+
+    def resolve(reference: str) -> bytes | None:
+        return next(iter(secrets.active((reference,))), None)
+
+    return CalendarHttp(addresses, _CALENDAR_LIMITS, resolve)
+
+
+def calendar_sources(http: CalendarHttp, settings: Settings) -> dict[str, Source]:
+    """Every kind of source by the name of its field."""
+    return {
+        "file": FileSource(settings.calendar_folder),
+        "url": FeedSource(http),
+        "caldav": CalDavSource(http),
+    }
 
 
 async def _database_time(pool: AnyPool) -> datetime:

@@ -1,12 +1,15 @@
-"""The pipeline as a process: the consumer of the ingress with its guards, the reaper of leases, and retention."""
+"""The pipeline as a process: the consumer of the ingress with its guards, what follows by time, and retention."""
 
 import asyncio
 from collections.abc import Awaitable
 
+from sereno.execution_plane.accounts.reconciling import Reconciler
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.consumer import Consumer
+from sereno.execution_plane.pipeline.directory import Directory
+from sereno.execution_plane.pipeline.flushing import Flusher
 from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
@@ -24,6 +27,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         async with open_engines(settings, "pipeline") as engines:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
+            directory = Directory(catalog)
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(
@@ -32,8 +36,12 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                     )
                 )
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
-                tasks.create_task(Consumer(engines.pool, engines.nats, catalog).run(stop))
-                tasks.create_task(Releaser(engines.pool, catalog, wake).run(stop))
+                tasks.create_task(
+                    Consumer(engines.pool, engines.nats, catalog, directory=directory).run(stop)
+                )
+                tasks.create_task(Releaser(engines.pool, catalog, wake, directory).run(stop))
+                tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
+                tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
                 tasks.create_task(_until(stop, Retention(engines.pool).run()))
                 tasks.create_task(_until(stop, Forgetting(engines.pool).run()))

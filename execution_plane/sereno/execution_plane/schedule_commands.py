@@ -5,12 +5,23 @@ from typing import Annotated
 import typer
 
 from sereno.execution_plane.listeners import ledger, rebuild
+from sereno.execution_plane.preview.schedule_preview import preview_schedule
 from sereno.mailbox.cli.exits import CommandError, Exit
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.operating import Data, Json, Postgres, address, run
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.mailbox.engine.postgres import open_pool
+from sereno.mailbox.repair_commands import REBUILD
 
 _APPLICATION = "sereno-schedules"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    schedule = group(app, "schedule", "When schedules fire, and whether they did.")
+    schedule.command("preview")(preview_schedule)
+    schedule.command("check")(check_schedules)
+    group(app, "rebuild", REBUILD).command("schedules")(rebuild_schedules)
 
 
 def rebuild_schedules(*, postgres: Postgres = None, data: Data = None, json: Json = False) -> None:
@@ -45,14 +56,20 @@ def check_schedules(
         for each in report.found
     ]
     if json:
-        counts = {"schedules": report.schedules, "instants": report.instants, "ends": dict(report.ends)}
+        counts = {
+            "schedules": report.schedules,
+            "calendars": report.calendars,
+            "instants": report.instants,
+            "ends": dict(report.ends),
+        }
         print_json({**counts, "findings": shown})
     else:
         print_table(
             ("tenant", "subscription", "what", "instant", "why"), [list(row.values()) for row in shown]
         )
         ends = ", ".join(f"{count} {end}" for end, count in report.ends.most_common())
-        typer.echo(f"{report.schedules} schedules, {report.instants} instants{': ' if ends else ''}{ends}")
+        watched = f"{report.schedules} schedules, {report.calendars} calendars"
+        typer.echo(f"{watched}, {report.instants} instants{': ' if ends else ''}{ends}")
     if shown:
         raise CommandError(f"{len(shown)} instants are not accounted for", Exit.FAULT)
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -55,11 +56,11 @@ class Claims:
         """Lease what is ready now; one statement, and a second where the first looked at a part and found nothing."""
         cursor = self._order.of(claim.tenant, claim.agent)
         bound, began = cursor.lower_bound(), time.monotonic()
-        leased = await self._pool.fetch(_SQL["claim"], *claim.arguments(bound))
-        if not leased and bound is not None and cursor.found_nothing():
+        row = await self._row(_SQL["claim"], *claim.arguments(bound))
+        if not row["ids"] and bound is not None and cursor.found_nothing():
             bound, began = None, time.monotonic()
-            leased = await self._pool.fetch(_SQL["claim"], *claim.arguments(None))
-        return await self._took(claim, cursor, leased, None if bound is not None else began)
+            row = await self._row(_SQL["claim"], *claim.arguments(None))
+        return await self._took(claim, cursor, row, None if bound is not None else began)
 
     async def take_after_ack(
         self, claim: Claim, acks: Sequence[Any]
@@ -71,10 +72,15 @@ class Claims:
         """
         cursor = self._order.of(claim.tenant, claim.agent)
         bound, began = cursor.lower_bound(), time.monotonic()
-        first, *leased = await self._pool.fetch(_SQL["ack_and_claim"], *acks, *claim.arguments(bound))
-        if not leased and (bound is not None or len(first["acked"]) < len(acks[0])):
-            return first["acked"], None
-        return first["acked"], await self._took(claim, cursor, leased, None if bound is not None else began)
+        row = await self._row(_SQL["ack_and_claim"], *acks, *claim.arguments(bound))
+        acked: list[int] = row["acked"]
+        if not row["ids"] and (bound is not None or len(acked) < len(acks[0])):
+            return acked, None
+        return acked, await self._took(claim, cursor, row, None if bound is not None else began)
+
+    async def _row(self, sql: str, *arguments: Any) -> Record:
+        [row] = await self._pool.fetch(sql, *arguments)
+        return row
 
     def returned(self, boxes: Iterable[Box]) -> None:
         """Something came back into these mailboxes: the next claim looks from the beginning."""
@@ -82,25 +88,25 @@ class Claims:
             self._order.of(*box).returned()
 
     async def _took(
-        self, claim: Claim, cursor: Cursor, leased: Sequence[Record], sweep_began: float | None
+        self, claim: Claim, cursor: Cursor, row: Record, sweep_began: float | None
     ) -> list[Claimed]:
         if sweep_began is not None:
             cursor.swept(time.monotonic() - sweep_began)
-        if not leased:
+        if not row["ids"]:
             return []
-        cursor.claimed(max(row["tag"] for row in leased))
-        _measure(leased)
-        ids = [row["id"] for row in leased if row["answered"]]
-        answers = await self._pool.fetch(_SQL["answers"], claim.tenant, ids) if ids else []
-        return [_claimed(claim, row, answers) for row in leased]
+        cursor.claimed(row["tag"])
+        _measure(row)
+        ids = row["answered"]
+        answers = await self._pool.fetch(_SQL["answers"], claim.tenant, ids) if ids else ()
+        return _claimed(claim, row, answers)
 
 
-def _measure(leased: Sequence[Record]) -> None:
-    _CLAIMS.add(len(leased))
-    for row in leased:
-        # Only a first claim says how long a deposit waited.
-        if row["attempts"] == 1:
-            _LATENCY.record(row["waited"])
+def _measure(row: Record) -> None:
+    _CLAIMS.add(len(row["ids"]))
+    for attempts, waited in zip(row["attempts"], row["waiting"], strict=True):
+        # Only a first claim says how long a message waited.
+        if attempts == 1:
+            _LATENCY.record(waited)
 
 
 @lru_cache(maxsize=4096)
@@ -108,28 +114,60 @@ def _subscription(name: str, version: int) -> SubscriptionRef:
     return SubscriptionRef(name, version)
 
 
-def _claimed(claim: Claim, row: Record, answers: Sequence[Record]) -> Claimed:
-    # By place, which is much cheaper than by name: this is done for every message.
-    (
-        key, name, version, instruction, envelopes, priority, serial_key, lineage, context, _waited, attempts,
-        max_attempts, token, until, hard_deadline, seconds, *_
-    ) = row  # fmt: skip
-    return Claimed(
-        key,
-        claim.tenant,
-        claim.agent,
-        _subscription(name, version),
-        instruction,
-        envelopes,
-        attempts,
-        max_attempts,
-        priority,
-        serial_key,
-        lineage,
-        LeaseGrant(token, until, hard_deadline, seconds),
-        context,
-        [_answer_of(one) for one in answers if one["message_id"] == key] if answers else (),
-    )
+_LEASE = ("ids", "tokens", "attempts", "lasting", "running")
+_MESSAGE = (
+    "keys",
+    "subscriptions",
+    "versions",
+    "instructions",
+    "envelopes",
+    "priorities",
+    "serial_keys",
+    "lineages",
+    "contexts",
+    "max_attempts",
+)
+
+
+def _claimed(claim: Claim, row: Record, answers: Sequence[Record]) -> list[Claimed]:
+    """The columns as messages in the hands of a holder, in the order in which they were leased."""
+    messages = {message[0]: message for message in zip(*(row[name] for name in _MESSAGE), strict=True)}
+    after = _After(row["at"])
+    tenant, agent = claim.tenant, claim.agent
+    leased = []
+    for key, token, attempts, lasting, running in zip(*(row[name] for name in _LEASE), strict=True):
+        _, name, version, instruction, envelopes, priority, serial_key, lineage, context, most = messages[key]
+        leased.append(
+            Claimed(
+                key,
+                tenant,
+                agent,
+                _subscription(name, version),
+                instruction,
+                envelopes,
+                attempts,
+                most,
+                priority,
+                serial_key,
+                lineage,
+                LeaseGrant(token, after[lasting], after[running], lasting),
+                context,
+                [_answer_of(one) for one in answers if one["message_id"] == key] if answers else (),
+            )
+        )
+    return leased
+
+
+class _After(dict[float, datetime]):
+    """The time so many seconds after one; most leases of a claim end together."""
+
+    def __init__(self, at: datetime) -> None:
+        super().__init__()
+        self._at = at
+
+    def __missing__(self, seconds: float) -> datetime:
+        then = self[seconds] = self._at + timedelta(seconds=seconds)
+        return then
 
 
 def _answer_of(row: Record) -> dict[str, Any]:

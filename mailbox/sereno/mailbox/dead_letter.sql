@@ -18,8 +18,13 @@ where d.tenant_id = $1 and ($2::text is null or d.agent = $2) and ($3::text is n
 order by d.tenant_id, d.agent, d.serial_key
 on conflict (tenant_id, agent, serial_key) do update set stalled = s.stalled
 
+-- name: still
+-- No subscription begins to be held while the dead come back: one of both sees the other. Before any other lock.
+lock table mailbox.hold in share mode
+
 -- name: redrive
--- A new run with counters anew, in the old place of the fair order, at the end of the line of its serial key.
+-- A new run with counters anew, in the old place of the fair order, at the end of the line of its serial key; held for
+-- whatever holds its subscription, or stops its agent or it, now.
 -- Arguments: the filter, how it was asked for (reason), principal, page size, new run ids.
 with clock as materialized (
     select clock_timestamp() as at
@@ -44,10 +49,17 @@ with clock as materialized (
     delete from mailbox.dead d using found where d.tenant_id = found.tenant_id and d.id = found.id
 ), numbered as (
     select found.*, ($10::uuid[])[row_number() over (order by found.id)] as new_run from found
+), standing as materialized (
+    select n.tenant_id, n.id, h.cause, h.cancel
+    from numbered n join mailbox.hold h on h.tenant_id = n.tenant_id and h.subscription = n.subscription
+    union
+    select n.tenant_id, n.id, 'stop ' || s.scope, true
+    from numbered n join mailbox.stop s
+        on s.scope in (n.tenant_id || '/agent/' || n.agent, n.tenant_id || '/subscription/' || n.subscription)
 ), back as (
     insert into mailbox.work (
         tenant_id, id, run_id, agent, subscription, serial_key, place, behind, on_behalf_of, order_key, state, due,
-        ready_at, max_attempts
+        ready_at, max_attempts, lease_seconds, max_run_seconds, max_age_seconds, held_by, still_since
     )
     select
         n.tenant_id, n.id, n.new_run, n.agent, n.subscription, n.serial_key, n.place,
@@ -58,17 +70,33 @@ with clock as materialized (
                 where w.tenant_id = n.tenant_id and w.agent = n.agent and w.serial_key = n.serial_key
             )
         ),
-        n.on_behalf_of, m.order_key, 'ready', true, clock.at, n.max_attempts
-    from numbered n join mailbox.message m on m.tenant_id = n.tenant_id and m.id = n.id, clock
+        n.on_behalf_of, m.order_key, 'ready', true, clock.at, n.max_attempts, m.lease_seconds, m.max_run_seconds,
+        m.max_age_seconds, held.by, case when held.by is not null then clock.at end
+    from numbered n
+    join mailbox.message m on m.tenant_id = n.tenant_id and m.id = n.id
+    left join lateral (
+        select array_agg(s.cause order by s.cause) as by from standing s
+        where s.tenant_id = n.tenant_id and s.id = n.id
+    ) held on true, clock
     returning *
 ), logged as (
     insert into mailbox.event (
         tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
     )
-    select
-        b.tenant_id, clock.at, 'redriven', b.id, b.run_id, b.agent, n.token, $8::text, b.on_behalf_of, $7::text,
-        json_build_object('place', b.place)
-    from back b join numbered n on n.tenant_id = b.tenant_id and n.id = b.id, clock
+    -- In this order, which is that of the log.
+    select tenant_id, at, kind, id, run_id, agent, token, principal, on_behalf_of, detail, data
+    from (
+        select
+            1 as step, b.tenant_id, clock.at, 'redriven' as kind, b.id, b.run_id, b.agent, n.token,
+            $8::text as principal, b.on_behalf_of, $7::text as detail, json_build_object('place', b.place) as data
+        from back b join numbered n on n.tenant_id = b.tenant_id and n.id = b.id, clock
+        union all
+        select
+            2, b.tenant_id, clock.at, 'held', b.id, b.run_id, b.agent, null, $8::text, b.on_behalf_of, s.cause,
+            json_build_object('cancel', s.cancel)
+        from back b join standing s on s.tenant_id = b.tenant_id and s.id = b.id, clock
+    ) told
+    order by step, id, detail
 )
 select tenant_id, agent, id from back
 

@@ -49,6 +49,7 @@ def _arguments(messages: Sequence[Message]) -> list[list[Any]]:
         _after(terms, left),
         _sparse([message.ready_at for message in messages]),
         _sparse([message.serial_key for message in messages]),
+        _sparse([message.context.get("on_behalf_of") for message in messages]),
         [_json(list(message.envelopes)) for message in messages],
         _sparse([_json(list(message.lineage)) if message.lineage else None for message in messages]),
         _sparse([_json(dict(message.context)) if message.context else None for message in messages]),

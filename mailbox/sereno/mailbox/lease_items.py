@@ -1,10 +1,14 @@
-"""What a holder asks of leases and what it is answered, one item a lease."""
+"""What a holder asks of leases and what it is answered, one item a lease.
+
+What is answered is made for each message on the hot path: tuples with names, which cost a third of a frozen dataclass.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from sereno.mailbox.message import SubscriptionRef
@@ -73,8 +77,7 @@ class EmitItem:
     subject: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What became of one item. `state` is the work's state afterwards, where it is known."""
 
     token: int
@@ -84,8 +87,7 @@ class Answer:
     receiptid: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseGrant:
+class LeaseGrant(NamedTuple):
     """A lease as its holder sees it: database times, how long it was granted for, the token that fences every verb."""
 
     token: int
@@ -94,8 +96,7 @@ class LeaseGrant:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(NamedTuple):
     """One message in the hands of a holder."""
 
     id: UUID
@@ -110,5 +111,5 @@ class Claimed:
     serial_key: str | None
     lineage: Sequence[Mapping[str, Any]]
     lease: LeaseGrant
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = MappingProxyType({})
     answers: Sequence[Mapping[str, Any]] = ()

@@ -15,7 +15,4 @@ async def set_concurrency(conn: AnyConnection, tenant: str, agent: str, most: in
     """
     if most is not None and not 0 <= most <= MAX_CONCURRENCY:
         raise ValueError(f"concurrency: expected 0 to {MAX_CONCURRENCY}, got {most}")
-    await conn.execute(_SQL["set_concurrency"], tenant, agent, most)
-    if most is not None:
-        await conn.execute(_SQL["make_slots"], tenant, agent, most)
-        await conn.execute(_SQL["take_slots"], tenant, agent, most)
+    await conn.execute(_SQL["set_limit"], tenant, agent, most)

@@ -1,5 +1,7 @@
 """Parked work that goes on by itself: its deadline passed, or what it waited for is closed; and reminders."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -33,6 +35,20 @@ async def sweep(pool: AnyPool, wake: Wake, page: int) -> None:
     async with pool.acquire() as conn, conn.transaction():
         reminded = await conn.fetch(_REAPER["remind"], page)
         await notices.record(conn, dead_letter.waiting(map(dict, reminded)))
+
+
+async def answer(
+    pool: AnyPool, answers: Sequence[tuple[str, UUID, Mapping[str, Any]]], principal: str
+) -> set[tuple[str, str]]:
+    """Answer parked messages (tenant, id, answer); the mailboxes to wake. What is parked no longer stays as it is."""
+    rows = await pool.fetch(
+        _VERBS["resume"],
+        [tenant for tenant, _, _ in answers],
+        [message for _, message, _ in answers],
+        [orjson.dumps(said).decode() for _, _, said in answers],
+        principal,
+    )
+    return {(row["tenant_id"], row["agent"]) for row in rows}
 
 
 def _closed(dependency: UUID, *, dead: bool) -> str:

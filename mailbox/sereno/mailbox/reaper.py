@@ -69,8 +69,7 @@ class Reaper:
         if time.monotonic() < self._settle_at:
             return
         self._settle_at = time.monotonic() + SETTLE_SECONDS
-        async with self._pool.acquire() as conn, conn.transaction():
-            await stop.settle(conn)
+        await stop.settle(self._pool)
 
     async def _leases(self) -> int:
         """From a little before the last round's place; from the beginning as long as that takes little of the time."""

@@ -6,19 +6,18 @@ import typer
 
 from sereno.mailbox import epoch, rebuild
 from sereno.mailbox.cli.exits import CommandError, Exit
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.operating import Data, Json, Postgres, address, run
 from sereno.mailbox.cli.output import print_json, print_table
 from sereno.mailbox.engine.postgres import open_pool
 
-rebuild_group = typer.Typer(help="Derive again what is derived.", no_args_is_help=True)
-"""Each part adds what it can rebuild."""
+REBUILD = "Derive again what is derived."
 _APPLICATION = "sereno-repair"
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    rebuild_group.command("mailbox")(rebuild_mailbox)
-    app.add_typer(rebuild_group, name="rebuild")
+    group(app, "rebuild", REBUILD).command("mailbox")(rebuild_mailbox)
     app.command("restore")(restore)
 
 

@@ -21,7 +21,7 @@ INTERVAL_SECONDS = 3600.0
 PRINCIPAL = "system:retention"
 
 _SQL = queries.load("sereno.mailbox", "retention.sql")
-_CARRIED = ("holder", "incarnation", "claimed_at", "first_claimed_at", "place", "answered", "closed_at")
+_CARRIED = ("holder", "incarnation", "place", "answered", "closed_at")
 _log = telemetry.logger("retention")
 
 

@@ -24,7 +24,7 @@ from (
     select
         w.tenant_id, w.id, w.run_id, w.agent, w.on_behalf_of, w.state, null as reason, w.attempts, w.token,
         w.granted_seconds, w.leased_until, w.hard_deadline, w.give_up_at, w.ended, w.held_by, w.still_since, w.cancel,
-        w.cancel_to, w.ready_at, w.holder, w.incarnation, w.claimed_at, w.first_claimed_at, w.place, w.answered,
+        w.cancel_to, w.ready_at, w.holder, w.incarnation, w.place, w.answered,
         null::timestamptz as closed_at
     from mailbox.work w
     join mailbox.uncarried($1) u on u.tenant_id = w.tenant_id and u.id = w.id
@@ -39,7 +39,7 @@ select
     null::double precision as granted_seconds, null::timestamptz as leased_until, null::timestamptz as hard_deadline,
     null::timestamptz as give_up_at, d.ended, null::text[] as held_by, null::timestamptz as still_since,
     null as cancel, null as cancel_to, m.ready_at, null as holder, null as incarnation,
-    null::timestamptz as claimed_at, null::timestamptz as first_claimed_at, null::bigint as place, false as answered,
+    null::bigint as place, false as answered,
     d.closed_at, m.max_attempts as terms_attempts, m.lease_seconds, m.max_run_seconds, m.max_age_seconds,
     null::json as parked
 from mailbox.dead d

@@ -97,15 +97,15 @@ from mailbox.work a
 full join shadow_work b on b.tenant_id = a.tenant_id and b.id = a.id
 where a.id is null or b.id is null
     or (
-        a.token, a.granted_seconds, a.claimed_at, a.leased_until, a.hard_deadline, a.first_claimed_at, a.give_up_at,
+        a.token, a.granted_seconds, a.leased_until, a.hard_deadline, a.give_up_at,
         a.still_since, a.ready_at, a.order_key, a.place, a.run_id, a.attempts, a.max_attempts, a.behind, a.answered,
         a.state, a.agent, a.subscription, a.serial_key, a.on_behalf_of, a.holder, a.incarnation, a.cancel,
-        a.cancel_to, a.ended
+        a.cancel_to, a.ended, a.lease_seconds, a.max_run_seconds, a.max_age_seconds
     ) is distinct from (
-        b.token, b.granted_seconds, b.claimed_at, b.leased_until, b.hard_deadline, b.first_claimed_at, b.give_up_at,
+        b.token, b.granted_seconds, b.leased_until, b.hard_deadline, b.give_up_at,
         b.still_since, b.ready_at, b.order_key, b.place, b.run_id, b.attempts, b.max_attempts, b.behind, b.answered,
         b.state, b.agent, b.subscription, b.serial_key, b.on_behalf_of, b.holder, b.incarnation, b.cancel,
-        b.cancel_to, b.ended
+        b.cancel_to, b.ended, b.lease_seconds, b.max_run_seconds, b.max_age_seconds
     )
     or (a.held_by is null) <> (b.held_by is null) or not (a.held_by @> b.held_by and b.held_by @> a.held_by)
 

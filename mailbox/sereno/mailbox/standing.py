@@ -1,6 +1,6 @@
 """What a change of a subscription's standing does to its messages (contract §2): hold, unhold, withdraw."""
 
-import asyncio
+from collections.abc import Collection
 from typing import Any
 
 from sereno.mailbox import lines
@@ -9,9 +9,6 @@ from sereno.mailbox.engine import queries
 from sereno.mailbox.principal import SYSTEM
 from sereno.mailbox.scope import Scope
 from sereno.mailbox.wake import Box
-
-PASSES = 100
-PAUSE_SECONDS = 0.01
 
 _SQL = queries.load("sereno.mailbox", "standing.sql")
 
@@ -30,6 +27,7 @@ async def hold(
     With `cancel` (a pause) live holders are answered `cancelled` at their next renewal, without it (a
     suspension) they may finish. Causes add up; age does not count while one holds.
     """
+    await conn.execute(_SQL["keep"], tenant, subscription, cause, cancel)
     return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False)
 
 
@@ -37,6 +35,7 @@ async def unhold(
     conn: AnyConnection, tenant: str, subscription: str, cause: str, *, principal: str = SYSTEM.name
 ) -> set[Box]:
     """That cause is gone: what nothing else holds is claimable; answers the mailboxes to wake after the commit."""
+    await conn.execute(_SQL["forget"], tenant, subscription, cause)
     rows = await conn.fetch(_SQL["unhold"], tenant, None, subscription, cause, principal)
     return {(row["tenant_id"], row["agent"]) for row in rows}
 
@@ -60,15 +59,17 @@ async def hold_scope(conn: AnyConnection, scope: Scope, principal: str) -> int:
 
 
 async def _hold(conn: AnyConnection, *arguments: Any) -> int:
-    """Pass by pass, each seeing what others did meanwhile, until nothing is left that was locked or leased since."""
-    held = 0
-    of_whom, (principal, *rest) = arguments[:5], arguments[5:]
-    for _ in range(PASSES):
-        held += _count(await conn.execute(_SQL["hold"], *of_whom, principal, *rest))
-        if not await conn.fetchval(_SQL["unheld"], *of_whom, *rest):
-            break
-        await asyncio.sleep(PAUSE_SECONDS)
-    return held
+    """One statement: a second one of the same transaction would begin anew in the order of locks (mechanics 13)."""
+    return _count(await conn.execute(_SQL["hold"], *arguments))
+
+
+async def lock(conn: AnyConnection, subscriptions: Collection[tuple[str, str]]) -> None:
+    """Take the messages of several subscriptions at once, in the one order of locks, before each is held or freed.
+
+    Each is a tenant and a name.
+    """
+    if len(subscriptions) > 1:
+        await conn.execute(_SQL["lock"], *map(list, zip(*subscriptions, strict=True)))
 
 
 async def unhold_scope(conn: AnyConnection, scope: Scope, principal: str) -> set[Box]:
@@ -91,6 +92,7 @@ async def withdraw(
 
     Answers how many it concerned. An acknowledgement that comes before that renewal is still recorded.
     """
+    await conn.execute(_SQL["forget"], tenant, subscription, None)
     rows = await conn.fetch(_SQL["withdraw"], tenant, subscription, reason, principal)
     await lines.promote(conn, rows)
     return len(rows)

@@ -1,28 +1,30 @@
 -- name: hold
--- A live holder whose cancel another cause took back with it is told again. Locks live leases in the order of their tokens, as their holders' verbs do, and the rest by id.
--- What rests and is locked is left for the next pass: by then a claim may have leased it, and who holds leases locks
--- them by token, not by id.
+-- A live holder whose cancel another cause took back with it is told again. Rows are locked in the order of their ids,
+-- as everywhere, and are looked at again as they are then: what rested may have been leased.
 -- Arguments: tenant, agent, subscription (each null: any), cause, whether live holders are told to stop, principal,
 -- whether of what rests only that whose age counts is meant.
 with clock as materialized (
     select clock_timestamp() as at
-), leased as materialized (
+), meant as materialized (
     select tenant_id, id from mailbox.work
     where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
         and ($3::text is null or subscription = $3)
         and state = 'leased' and (($4 = any(held_by)) is not true or ($5 and cancel is null))
-    order by token
-    for update
-), resting as materialized (
+    union all
     select tenant_id, id from mailbox.work
     where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
         and ($3::text is null or subscription = $3)
         and state <> 'leased' and ($4 = any(held_by)) is not true
         and (not $7::boolean or (state = 'ready' and give_up_at is not null))
-    order by id
-    for update skip locked
-), found as (
-    select * from leased union all select * from resting
+), found as materialized (
+    select w.tenant_id, w.id
+    from (select * from meant order by id offset 0) m
+    cross join lateral (
+        select w.tenant_id, w.id from mailbox.work w
+        where w.tenant_id = m.tenant_id and w.id = m.id
+            and (($4 = any(w.held_by)) is not true or ($5 and w.state = 'leased' and w.cancel is null))
+        limit 1 for update
+    ) w
 ), held as (
     update mailbox.work w set
         held_by = case when $4 = any(w.held_by) then w.held_by else array_append(w.held_by, $4) end,
@@ -42,42 +44,50 @@ select
 from held, clock
 order by id
 
--- name: unheld
--- Whether a pass left something. Arguments: tenant, agent, subscription (each null: any), cause, whether live holders
--- are told to stop, whether of what rests only that whose age counts is meant.
-select exists (
-    select from mailbox.work
-    where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
-        and ($3::text is null or subscription = $3)
-        and (
-            (state = 'leased' and (($4 = any(held_by)) is not true or ($5::boolean and cancel is null)))
-            or (
-                state <> 'leased' and ($4 = any(held_by)) is not true
-                and (not $6::boolean or (state = 'ready' and give_up_at is not null))
-            )
-        )
-)
+-- name: keep
+-- What comes back later is held too. Arguments: tenant, subscription, cause, whether live holders are told to stop.
+insert into mailbox.hold (tenant_id, subscription, cause, cancel) values ($1, $2, $3, $4)
+on conflict (tenant_id, subscription, cause) do update set cancel = excluded.cancel
+
+-- name: forget
+-- Arguments: tenant, subscription, cause (null: all).
+delete from mailbox.hold where tenant_id = $1 and subscription = $2 and ($3::text is null or cause = $3)
+
+-- name: lock
+-- Arguments: tenants, subscriptions.
+select 1
+from (
+    select w.tenant_id, w.id
+    from unnest($1::text[], $2::text[]) as i (tenant_id, subscription)
+    join mailbox.work w using (tenant_id, subscription)
+    order by w.id offset 0
+) m
+cross join lateral (
+    select 1 from mailbox.work w where w.tenant_id = m.tenant_id and w.id = m.id limit 1 for update
+) w
 
 -- name: unhold
 -- Arguments: tenant, agent, subscription (each null: any), cause, principal.
 with clock as materialized (
     select clock_timestamp() as at
-), leased as materialized (
-    select tenant_id, id, nullif(array_remove(held_by, $4), '{}') as left_by from mailbox.work
+), meant as materialized (
+    select tenant_id, id from mailbox.work
     where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
         and ($3::text is null or subscription = $3)
         and state = 'leased' and $4 = any(held_by)
-    order by token
-    for update
-), resting as materialized (
-    select tenant_id, id, nullif(array_remove(held_by, $4), '{}') as left_by from mailbox.work
+    union all
+    select tenant_id, id from mailbox.work
     where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
         and ($3::text is null or subscription = $3)
         and state <> 'leased' and $4 = any(held_by)
-    order by id
-    for update
-), found as (
-    select * from leased union all select * from resting
+), found as materialized (
+    select w.*
+    from (select * from meant order by id offset 0) m
+    cross join lateral (
+        select w.tenant_id, w.id, nullif(array_remove(w.held_by, $4), '{}') as left_by from mailbox.work w
+        where w.tenant_id = m.tenant_id and w.id = m.id and $4 = any(w.held_by)
+        limit 1 for update
+    ) w
 ), freed as (
     update mailbox.work w set
         held_by = found.left_by,
@@ -107,16 +117,23 @@ select distinct tenant_id, agent from freed
 -- Arguments: tenant, subscription, reason, principal.
 with clock as materialized (
     select clock_timestamp() as at
-), leased as materialized (
+), meant as materialized (
     select tenant_id, id from mailbox.work
     where tenant_id = $1 and subscription = $2 and state = 'leased' and cancel_to is distinct from 'dead'
-    order by token
-    for update
+    union all
+    select tenant_id, id from mailbox.work where tenant_id = $1 and subscription = $2 and state <> 'leased'
+), found as materialized (
+    select w.*
+    from (select * from meant order by id offset 0) m
+    cross join lateral (
+        select w.tenant_id, w.id, w.state from mailbox.work w
+        where w.tenant_id = m.tenant_id and w.id = m.id and w.cancel_to is distinct from 'dead'
+        limit 1 for update
+    ) w
+), leased as materialized (
+    select * from found where state = 'leased'
 ), resting as materialized (
-    select tenant_id, id from mailbox.work
-    where tenant_id = $1 and subscription = $2 and state <> 'leased'
-    order by id
-    for update
+    select * from found where state <> 'leased'
 ), told as (
     update mailbox.work w set cancel = $3, cancel_to = 'dead'
     from leased

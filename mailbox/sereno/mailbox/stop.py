@@ -75,17 +75,15 @@ async def release(pool: AnyPool, scope: str, *, principal: str = SYSTEM.name) ->
         return await standing.unhold_scope(conn, meant, principal)
 
 
-async def settle(conn: AnyConnection, tenant: str | None = None) -> int:
+async def settle(pool: AnyPool) -> int:
     """Hold what came under a standing stop since, such as a claim that its barrier did not see the end of.
 
-    Of one tenant, or of all. Answers how many messages.
+    Each stop in a transaction of its own. Answers how many messages.
     """
-    rows = await conn.fetch(_SQL["standing"])
     held = 0
-    for row in rows:
-        scope = Scope.parse(row["scope"])
-        if tenant is None or scope.tenant in (None, tenant):
-            held += await standing.hold_scope(conn, scope, row["principal"])
+    for row in await pool.fetch(_SQL["standing"]):
+        async with pool.acquire() as conn, conn.transaction():
+            held += await standing.hold_scope(conn, Scope.parse(row["scope"]), row["principal"])
     return held
 
 

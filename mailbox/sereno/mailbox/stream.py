@@ -34,9 +34,7 @@ class Stream:
         data: Row = event["data"] or {}
         match event["kind"]:
             case "claimed":
-                first = self.row.get("first_claimed_at") or event["at"]
                 self.row |= {"holder": event["principal"], "incarnation": event["detail"]}
-                self.row |= {"claimed_at": event["at"], "first_claimed_at": first}
             case "parked":
                 self.parked = _parked(event, data)
             case "resumed":
@@ -72,6 +70,9 @@ def work_row(stream: Stream) -> dict[str, Any]:
         "on_behalf_of",
         "order_key",
         "max_attempts",
+        "lease_seconds",
+        "max_run_seconds",
+        "max_age_seconds",
     )
     return {
         **{name: message[name] for name in same},
@@ -83,8 +84,6 @@ def work_row(stream: Stream) -> dict[str, Any]:
         "answered": stream.row.get("answered", False),
         "holder": stream.row.get("holder"),
         "incarnation": stream.row.get("incarnation"),
-        "claimed_at": stream.row.get("claimed_at"),
-        "first_claimed_at": stream.row.get("first_claimed_at"),
     }
 
 
@@ -116,9 +115,8 @@ def _parked(event: Row, data: Row) -> dict[str, Any]:
 
 
 def _carried(row: Row) -> dict[str, Any]:
-    times = ("claimed_at", "first_claimed_at", "closed_at")
-    read_times = {name: None if row[name] is None else datetime.fromisoformat(row[name]) for name in times}
-    return {**row, **read_times}
+    closed = row["closed_at"]
+    return {**row, "closed_at": None if closed is None else datetime.fromisoformat(closed)}
 
 
 def _carried_wait(wait: Row) -> dict[str, Any]:

@@ -106,7 +106,8 @@ class Mailbox:
     async def renew(self, items: Sequence[RenewItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Prolong leases by the time they were granted for; `cancelled` ends the lease."""
         progress: list[Any] = [expect_json(f"items[{n}].progress", i.progress) for n, i in enumerate(items)]
-        return await self._answer("renew", [item.token for item in items], [progress], principal)
+        columns = [progress if any(progress) else []]
+        return await self._answer("renew", [item.token for item in items], columns, principal)
 
     async def ack(self, items: Sequence[AckItem], principal: Principal = SYSTEM) -> list[Answer]:
         """Close work as done. A repeated acknowledgement answers `stale` with state `acked`."""

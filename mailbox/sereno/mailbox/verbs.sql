@@ -1,6 +1,6 @@
 -- name: claim
 -- Arguments: tenant, agent, max, lease seconds (null: the message's), principal, incarnation, lower bound.
-select * from mailbox.claim($1, $2, $3, $4, $5, $6, $7)
+select * from mailbox.ack_and_claim('{}', '{}', '{}', null, null, null, $1, $2, $3, $4, $5, $6, $7)
 
 -- name: answers
 -- Arguments: tenant, message ids.
@@ -10,72 +10,9 @@ where tenant_id = $1 and message_id = any($2::uuid[])
 order by message_id, number
 
 -- name: renew_batch
--- `lateral … limit 1` makes every plan look tokens up one by one, in the order given.
 -- A lease with a pending cancel is not prolonged: it ends here, and the attempt is given back.
--- Arguments: tokens, progress, tenant and agents in reach (null: all), principal (null: the holder).
-with clock as materialized (
-    select clock_timestamp() as at
-), live as materialized (
-    select w.tenant_id, w.id, w.token, w.cancel, w.cancel_to, i.progress::json as progress
-    from unnest($1::bigint[], $2::text[]) as i (token, progress)
-    cross join lateral (
-        select * from mailbox.work w where w.token = i.token and w.state || '' = 'leased' limit 1 for update
-    ) w
-    where w.leased_until > (select at from clock)
-        and ($3::text is null or w.tenant_id = $3) and ($4::text[] is null or w.agent = any($4))
-), renewed as (
-    update mailbox.work w set
-        leased_until = least(
-            clock.at + make_interval(secs => w.granted_seconds), w.hard_deadline, w.give_up_at
-        )
-    from live, clock
-    where w.tenant_id = live.tenant_id and w.id = live.id and live.cancel is null
-    returning w.*, live.progress
-), returned as (
-    update mailbox.work w set
-        state = 'ready', ended = 'cancelled', attempts = w.attempts - 1, due = true, ready_at = clock.at,
-        cancel = null, cancel_to = null
-    from live, clock
-    where w.tenant_id = live.tenant_id and w.id = live.id and live.cancel_to = 'ready'
-    returning w.*, live.cancel as cause
-), removed as (
-    delete from mailbox.work w using live
-    where w.tenant_id = live.tenant_id and w.id = live.id and live.cancel_to = 'dead'
-    returning w.*, live.cancel as cause
-), closed as (
-    insert into mailbox.dead (
-        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, reason, attempts, max_attempts, token,
-        ended, closed_at
-    )
-    select
-        tenant_id, id, run_id, agent, subscription, serial_key, on_behalf_of, cause, attempts - 1, max_attempts,
-        token, 'cancelled', clock.at
-    from removed, clock
-), logged as (
-    insert into mailbox.event (
-        tenant_id, at, kind, message_id, run_id, agent, token, principal, on_behalf_of, detail, data
-    )
-    select
-        tenant_id, clock.at, 'renewed', id, run_id, agent, token, coalesce($5, holder), on_behalf_of, null,
-        case when progress is not null then json_build_object('progress', progress) end
-    from renewed, clock
-    union all
-    select
-        tenant_id, clock.at, 'cancelled', id, run_id, agent, token, coalesce($5, holder), on_behalf_of, cause, null
-    from returned, clock
-    union all
-    select
-        tenant_id, clock.at, 'died', id, run_id, agent, token, coalesce($5, holder), on_behalf_of, cause,
-        json_build_object('after', 'cancelled')
-    from removed, clock
-)
-select
-    token, 'ok' as status, leased_until as until, 'leased' as state, tenant_id, agent, null as serial_key
-from renewed
-union all
-select token, 'cancelled', null, 'ready', tenant_id, agent, null from returned
-union all
-select token, 'cancelled', null, 'dead', tenant_id, agent, serial_key from removed
+-- Arguments: tokens, progress (empty: none), tenant and agents in reach (null: all), principal (null: the holder).
+select * from mailbox.renew($1, $2, $3, $4, $5)
 
 -- name: ack_batch
 -- Arguments: tokens, results, usages (empty: none has any), tenant and agents in reach (null: all), principal
@@ -83,10 +20,11 @@ select token, 'cancelled', null, 'dead', tenant_id, agent, serial_key from remov
 select mailbox.ack($1, $2, $3, $4, $5, $6)
 
 -- name: ack_and_claim
--- The first row answers the acknowledgements. Arguments: those of ack_batch, then those of claim.
+-- One row: what was acknowledged, and what was claimed in columns. Arguments: those of ack_batch, then those of claim.
 select * from mailbox.ack_and_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 
 -- name: release_batch
+-- `lateral … limit 1` makes every plan look rows up one by one; they are locked in the order of their ids (mechanics 13).
 -- Arguments: tokens, reasons, retry-after seconds, tenant and agents in reach (null: all), principal
 -- (null: the holder), minimum and maximum back-off in seconds.
 with clock as materialized (
@@ -106,9 +44,18 @@ with clock as materialized (
             when i.retry_after is not null then greatest($7, i.retry_after)
             else least($8, $7 * power(2, least(w.attempts - 1, 30)))
         end) as ready_at
-    from unnest($1::bigint[], $2::text[], $3::double precision[]) as i (token, reason, retry_after)
+    from (
+        select i.*, l.tenant_id, l.id
+        from unnest($1::bigint[], $2::text[], $3::double precision[]) as i (token, reason, retry_after)
+        cross join lateral (
+            select * from mailbox.work l where l.token = i.token and l.state || '' = 'leased' limit 1
+        ) l
+        order by l.id offset 0
+    ) i
     cross join lateral (
-        select * from mailbox.work w where w.token = i.token and w.state || '' = 'leased' limit 1 for update
+        select * from mailbox.work w
+        where w.tenant_id = i.tenant_id and w.id = i.id and w.token = i.token and w.state = 'leased'
+        limit 1 for update
     ) w
     where w.leased_until > (select at from clock)
         and ($4::text is null or w.tenant_id = $4) and ($5::text[] is null or w.agent = any($5))
@@ -160,12 +107,21 @@ select token, 'ok', null, 'dead', tenant_id, id, agent, subscription, serial_key
 with clock as materialized (
     select clock_timestamp() as at
 ), live as materialized (
-    select w.tenant_id, w.id, w.token, i.*
-    from unnest(
-        $1::bigint[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[], $7::double precision[]
-    ) as i (asked, waiting_for, question, options, dependency, deadline, remind_after)
+    select i.*
+    from (
+        select l.tenant_id, l.id, i.*
+        from unnest(
+            $1::bigint[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::timestamptz[], $7::double precision[]
+        ) as i (token, waiting_for, question, options, dependency, deadline, remind_after)
+        cross join lateral (
+            select * from mailbox.work l where l.token = i.token and l.state || '' = 'leased' limit 1
+        ) l
+        order by l.id offset 0
+    ) i
     cross join lateral (
-        select * from mailbox.work w where w.token = i.asked and w.state || '' = 'leased' limit 1 for update
+        select * from mailbox.work w
+        where w.tenant_id = i.tenant_id and w.id = i.id and w.token = i.token and w.state = 'leased'
+        limit 1 for update
     ) w
     where w.leased_until > (select at from clock) and w.cancel_to is distinct from 'dead'
         and ($8::text is null or w.tenant_id = $8) and ($9::text[] is null or w.agent = any($9))
@@ -256,7 +212,7 @@ join mailbox.message m on m.tenant_id = w.tenant_id and m.id = w.id
 where w.token = any($1::bigint[]) and w.state || '' = 'leased' and w.cancel is null
     and w.leased_until > (select clock_timestamp())
     and ($2::text is null or w.tenant_id = $2) and ($3::text[] is null or w.agent = any($3))
-order by w.token
+order by w.id
 for share of w
 
 -- name: log_emitted

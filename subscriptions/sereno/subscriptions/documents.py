@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 from sereno.subscriptions import meaning, supported, yaml_text
 from sereno.subscriptions.faults import Fault, Faults, join_path, steps_of
 from sereno.subscriptions.models import SPECS, Kind, Metadata, Spec
+from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 from sereno.subscriptions.wording import unknown_field, worded
 from sereno.subscriptions.yaml_text import Path, Tree
 
@@ -45,17 +46,20 @@ class Document:
         return self.spec.model_dump(mode="json", exclude_none=True)
 
 
-def parse(text: str | bytes, *, simulated: bool = False) -> tuple[Document, ...] | Faults:
+def parse(
+    text: str | bytes, *, simulated: bool = False, tenant: str = DEFAULT_TENANT
+) -> tuple[Document, ...] | Faults:
     """Every document of a YAML text, or all faults of all documents with path and line; nothing in between.
 
-    `simulated` accepts what has a decider, though nothing brings or takes it live yet.
+    `simulated` accepts what has a decider, though nothing brings or takes it live yet. `tenant` is whose objects
+    they are where a document does not say.
     """
     trees, faults = yaml_text.read(text)
     if not trees and not faults:
         faults = [Fault("", "expected at least one document; found none")]
     documents: list[Document] = []
     for index, tree in enumerate(trees):
-        reading = _Reading(index, tree, simulated=simulated)
+        reading = _Reading(index, tree, simulated=simulated, tenant=tenant)
         document = reading.document()
         faults += reading.faults
         if document is not None:
@@ -67,8 +71,9 @@ def parse(text: str | bytes, *, simulated: bool = False) -> tuple[Document, ...]
 class _Reading:
     """The reading of one document, which gathers its faults."""
 
-    def __init__(self, index: int, tree: Tree, *, simulated: bool) -> None:
+    def __init__(self, index: int, tree: Tree, *, simulated: bool, tenant: str) -> None:
         self._simulated = simulated
+        self._tenant = tenant
         self._base = f"documents[{index}]"
         self._index = index
         self._tree = tree
@@ -95,7 +100,14 @@ class _Reading:
         self._refuse_later(kind, raw.get("spec"))
         if self.faults or metadata is None or spec is None:
             return None
-        return Document(kind, cast("Metadata", metadata), cast("Spec", spec), self._index, self._tree)
+        return Document(
+            kind, self._placed(cast("Metadata", metadata)), cast("Spec", spec), self._index, self._tree
+        )
+
+    def _placed(self, metadata: Metadata) -> Metadata:
+        if "tenant" in metadata.model_fields_set:
+            return metadata
+        return metadata.model_copy(update={"tenant": self._tenant})
 
     def _add(self, path: Path, message: str) -> None:
         self.faults.append(Fault(join_path(self._base, path), message, self._tree.line(path)))

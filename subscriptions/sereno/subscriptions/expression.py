@@ -6,16 +6,20 @@ The native evaluator has no cost limit and cannot be interrupted, so what could 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sereno.subscriptions.cel_cost import TooCostlyError, Weights, check
 from sereno.subscriptions.cel_native import native
+from sereno.subscriptions.cel_reads import EVERYTHING, Reads, part_of, reads_of
 from sereno.subscriptions.cel_shape import Shape, shape_of
 from sereno.subscriptions.cel_token import Token, tokens_of
 
 MAX_CHARACTERS = 1_000
 MAX_NODES = 100
+# From so many parts of one event on its conversion as a whole is cheaper.
+_MOST_PARTS = 4
+_LACKS = object()
 
 _FUNCTIONS = frozenset(
     {
@@ -35,21 +39,36 @@ class FilterFault(Exception):  # noqa: N818 - the house calls what is wrong a fa
     """A filter could not be evaluated on this event; the message says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """An event as expressions see it, converted once for all of them."""
+    """An event as expressions see it: what they read of it is converted once for all that read the same.
 
-    context: Any
+    `contexts` holds what was converted, `answers` what expressions came to, by their source.
+    """
+
+    attributes: Mapping[str, Any]
     weights: Weights
+    contexts: dict[Reads, Any] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+
+    def context(self, reads: Reads) -> Any:
+        """What the evaluator is given of it; FilterFault when it cannot hold that."""
+        found = self.contexts.get(reads) or self.contexts.get(EVERYTHING)
+        if found is None:
+            if len(self.contexts) >= _MOST_PARTS:
+                reads = EVERYTHING
+            found = self.contexts[reads] = _converted(part_of(self.attributes, reads))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression and what it walks over."""
+    """A compiled expression, what it walks over, and what it reads of an event."""
 
     source: str
     program: Any
     shape: Shape
+    reads: Reads
 
     def holds(self, event: Event) -> bool:
         """Whether it is true for the event; a field or attribute that the event lacks makes it not hold.
@@ -66,16 +85,23 @@ class Expression:
 
         FilterFault when it cannot be evaluated or could take too long.
         """
+        answers = event.answers
+        if self.source not in answers:
+            answers[self.source] = self._evaluated(event)
+        answer = answers[self.source]
+        return absent if answer is _LACKS else answer
+
+    def _evaluated(self, event: Event) -> Any:
         try:
             check(self.shape, event.weights)
-            return self.program.execute(event.context)
+            return self.program.execute(event.context(self.reads))
         except KeyError:
-            return absent
+            return _LACKS
         except TooCostlyError as fault:
             raise self._fault(str(fault)) from None
         except (TypeError, ValueError, RuntimeError, ArithmeticError, IndexError) as fault:
             if _ABSENT.match(str(fault)):
-                return absent
+                return _LACKS
             raise self._fault(_first_sentence(fault)) from None
 
     def _fault(self, message: str) -> FilterFault:
@@ -83,10 +109,24 @@ class Expression:
 
 
 def event_of(attributes: Mapping[str, Any]) -> Event:
-    """The event with these flat attributes; an absent `data` is an empty map. FilterFault when CEL cannot hold it."""
+    """The event with these flat attributes, converted whole; an absent `data` is an empty map.
+
+    FilterFault when CEL cannot hold it.
+    """
+    event = read_on_demand(attributes)
+    event.context(EVERYTHING)
+    return event
+
+
+def read_on_demand(attributes: Mapping[str, Any]) -> Event:
+    """The same event, of which no more is converted than expressions read."""
     present = {"data": {}, **{name: value for name, value in attributes.items() if value is not None}}
+    return Event(present, Weights(present))
+
+
+def _converted(variables: Mapping[str, Any]) -> Any:
     try:
-        return Event(native().Context(variables=present), Weights(present))
+        return native().Context(variables=variables)
     except (TypeError, ValueError, OverflowError, RuntimeError) as fault:
         raise FilterFault(f"cel cannot read the event: {_first_sentence(fault)}") from None
 
@@ -107,7 +147,7 @@ def compile_expression(source: str) -> Expression:
         raise ValueError(_syntax(str(fault))) from None
     shape = shape_of(source, tokens)
     _check_functions(source, tokens, program.functions())
-    expression = Expression(source, program, shape)
+    expression = Expression(source, program, shape, reads_of(shape))
     if not shape.reads_event:
         _check_constant(expression)
     return expression

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sereno.subscriptions.expression import Event, FilterFault, compile_expression, event_of
+from sereno.subscriptions.expression import Event, FilterFault, compile_expression, read_on_demand
 from sereno.subscriptions.models.filter import Filter
 
 __all__ = ["Attributes", "FilterFault", "Predicate", "compile_filters"]
 
 
 class Attributes(dict[str, Any]):
-    """An event's flat CloudEvents mapping, not changed once made: its CEL form is built once for all subscriptions."""
+    """An event's flat CloudEvents mapping, not changed once made: what expressions read of it is converted once."""
 
     @cached_property
     def event(self) -> Event:
         """The event as expressions see it."""
-        return event_of(self)
+        return read_on_demand(self)
 
 
 def of(event: Mapping[str, Any]) -> Attributes:

@@ -60,6 +60,8 @@ TRANSITIONS: dict[tuple[State, Verb], State] = {
     (State.EXPIRED, "delete"): State.DELETED,
     (State.EXHAUSTED, "edit"): State.ACTIVE,
     (State.EXHAUSTED, "delete"): State.DELETED,
+    (State.REJECTED, "submit"): State.PENDING_APPROVAL,
+    (State.REJECTED, "activate"): State.ACTIVE,
     (State.REJECTED, "delete"): State.DELETED,
     (State.DELETED, "revive"): State.ACTIVE,
 }

@@ -11,11 +11,14 @@ from sereno.subscriptions.event_key import compile_key
 from sereno.subscriptions.expression import compile_expression
 from sereno.subscriptions.models import Kind
 from sereno.subscriptions.models.subscription import Delivery
+from sereno.subscriptions.policy import text as policy_text
+from sereno.subscriptions.policy.facts import SHIPPED
 from sereno.subscriptions.recurrence.objections import objections
 from sereno.subscriptions.yaml_text import Path
 
 SHORTEST_LEASE = timedelta(seconds=1)
 SHORTEST_INTERVAL = timedelta(minutes=1)
+LONGEST_OFFSET = timedelta(days=366)
 # Each is asked for every event of the source.
 MAX_FILTERS = 200
 _ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
@@ -46,11 +49,21 @@ def of(kind: Kind, raw: Mapping[str, Any], *, simulated: bool = False) -> Iterat
         yield from _endpoint(raw.get("spec"))
     elif kind == "Subscription":
         yield from _subscription(raw.get("spec"), simulated=simulated)
+    elif kind == "Policy":
+        yield from _policy(raw.get("metadata"), raw.get("spec"))
 
 
 def _tenant(metadata: Any) -> Iterator[Objection]:
     if isinstance(metadata, Mapping) and metadata.get("tenant") not in (None, metadata.get("name")):
         yield ("metadata", "tenant"), "expected none: metadata.name names the tenant"
+
+
+def _policy(metadata: Any, spec: Any) -> Iterator[Objection]:
+    if isinstance(metadata, Mapping) and metadata.get("name") == SHIPPED:
+        yield ("metadata", "name"), f"expected another name: {SHIPPED} are the shipped policies"
+    text = spec.get("cedar") if isinstance(spec, Mapping) else None
+    for message in policy_text.objections(text) if isinstance(text, str) and text else ():
+        yield ("spec", "cedar"), message
 
 
 def _endpoint(spec: Any) -> Iterator[Objection]:
@@ -81,6 +94,7 @@ def _subscription(spec: Any, *, simulated: bool) -> Iterator[Objection]:
     else:
         yield from _expressions(filters)
     yield from _time(_at(spec, "source", "time"))
+    yield from _calendar(_at(spec, "source", "calendar"))
     yield from _lease(_at(spec, "delivery", "lease"))
     yield from _platform_types(_at(spec, "source", "platform", "types"), simulated=simulated)
     yield from _keys(spec)
@@ -145,6 +159,18 @@ def _time(time: Any) -> Iterator[Objection]:
     yield from _interval(time.get("every"))
     for path, message in objections(time):
         yield ("spec", "source", "time", *path), message
+
+
+def _calendar(calendar: Any) -> Iterator[Objection]:
+    chosen = _at(calendar, "select", "cel")
+    if isinstance(chosen, str) and chosen:
+        yield from _compiles(chosen, ("spec", "source", "calendar", "select", "cel"))
+    offset = _duration(_at(calendar, "offset"))
+    if offset is not None and abs(offset) > LONGEST_OFFSET:
+        yield (
+            ("spec", "source", "calendar", "offset"),
+            f"expected at most {LONGEST_OFFSET.days} days before or after",
+        )
 
 
 def _interval(every: Any) -> Iterator[Objection]:

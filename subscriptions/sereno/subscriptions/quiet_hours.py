@@ -1,8 +1,9 @@
 """Quiet hours: the part of each day in which nothing wakes, by the clock of a zone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from sereno.subscriptions.models.limits import Then
@@ -23,16 +24,37 @@ class Quiet:
     start: time
     end: time
     then: Then
+    _latest: list["_Spell"] = field(default_factory=list, repr=False)
+    """The spell that was asked for last: most moments are in it again."""
 
     def __str__(self) -> str:
         return f"{self.start:%H:%M}-{self.end:%H:%M} {self.zone.key}"
 
     def ends(self, at: datetime) -> datetime | None:
         """When the quiet part around `at` is over (UTC); None when `at` is in none."""
-        for begins, ends in _around(self, at.date()):
-            if begins <= at < ends:
-                return ends
-        return None
+        latest = self._latest
+        if latest and latest[0].begins <= at < latest[0].ends:
+            return latest[0].quiet_until
+        spell = _spell(self, at)
+        latest[:] = [spell]
+        return spell.quiet_until
+
+
+class _Spell(NamedTuple):
+    """From `begins` until `ends` it is either quiet or not."""
+
+    begins: datetime
+    ends: datetime
+    quiet_until: datetime | None
+
+
+def _spell(quiet: Quiet, at: datetime) -> _Spell:
+    around = _around(quiet, at.date())
+    over = max((ends for _, ends in around if ends <= at), default=at)
+    for begins, ends in around:
+        if begins <= at < ends:
+            return _Spell(max(begins, over) if over < at else begins, ends, ends)
+    return _Spell(over, min((begins for begins, _ in around if begins > at), default=at), None)
 
 
 @lru_cache(maxsize=1024)

@@ -1,8 +1,9 @@
-"""What the execution plane tells the control plane about subscriptions: counted outcomes, never content."""
+"""What the execution plane tells the control plane about subscriptions: counted outcomes and suspensions, never content."""
 
-from typing import Literal
+from typing import Annotated, Literal
+from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 Outcome = Literal["delivered", "merged", "dropped", "held", "suspended", "awaiting_verdict", "error"]
 
@@ -29,11 +30,45 @@ class ActivityReport(BaseModel):
     items: tuple[Activity, ...]
 
 
-def dumps(report: ActivityReport) -> bytes:
+class SuspensionReport(BaseModel):
+    """A suspension that began: what a person has to know to lift it. It is told once, known by its id."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["sereno.report.suspension"] = "sereno.report.suspension"
+    schema_version: Literal[1] = 1
+    tenant: str = Field(min_length=1)
+    id: UUID
+    subscription: str = Field(min_length=1)
+    cause: str = Field(min_length=1)
+    subject: str | None = None
+    at: AwareDatetime
+    sentence: str
+
+
+class SuspensionEnded(BaseModel):
+    """A suspension that was lifted on the execution plane: the manifest need not name it any more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["sereno.report.suspension.ended"] = "sereno.report.suspension.ended"
+    schema_version: Literal[1] = 1
+    tenant: str = Field(min_length=1)
+    id: UUID
+    subscription: str = Field(min_length=1)
+    at: AwareDatetime
+
+
+Report = ActivityReport | SuspensionReport | SuspensionEnded
+"""What one message on `sereno.reports.<plane>.<tenant>` may be."""
+_ADAPTER: TypeAdapter[Report] = TypeAdapter(Annotated[Report, Field(discriminator="type")])
+
+
+def dumps(report: Report) -> bytes:
     """The report as the payload of an outbox row."""
     return report.model_dump_json().encode()
 
 
-def loads(payload: bytes) -> ActivityReport:
-    """The report in a payload; raises `ValueError` (pydantic's) when it is not one."""
-    return ActivityReport.model_validate_json(payload)
+def loads(payload: bytes) -> Report:
+    """The report in a payload; raises `ValueError` (pydantic's) when it is none."""
+    return _ADAPTER.validate_json(payload)

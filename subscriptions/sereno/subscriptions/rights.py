@@ -34,6 +34,27 @@ class Standing:
     owner_removed: bool = False
     agent_suspended: bool = False
     verified_sender_only: bool = False
+    revoked_at: datetime | None = None
+    """When a grant that it may rest on ends; it is asked again then, and until that is answered it does not fire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What policy says to a subscription, asked once for each version of the catalog."""
+
+    revoked: bool = False
+    owner_removed: bool = False
+    agent_suspended: bool = False
+    revoked_at: datetime | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether nothing was taken away."""
+        return not (self.revoked or self.owner_removed or self.agent_suspended)
+
+
+RIGHTS = Rights()
+"""Nothing was taken away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +76,8 @@ def objection(standing: Standing, now: datetime, *, sender_verified: bool = Fals
 def _reason(standing: Standing, now: datetime, *, sender_verified: bool) -> Reason | None:
     # Asked for every event: no list of all the answers is made.
     state = standing.state
-    if standing.revoked or state is State.DELETED:
+    ended = standing.revoked_at is not None and now >= standing.revoked_at
+    if standing.revoked or ended or state is State.DELETED:
         return "revoked"
     if standing.owner_removed:
         return "owner_removed"

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import orjson
 import rfc8785
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sereno.subscriptions.models.types import Instant
 
-ObjectKind = Literal["Tenant", "Agent", "Endpoint", "Subscription", "Token"]
+ObjectKind = Literal["Tenant", "Agent", "Endpoint", "Subscription", "Token", "Principal", "Grant", "Policy"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 # Larger integers are not exact in JSON (RFC 8785 follows IEEE 754 doubles).
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
@@ -50,6 +51,17 @@ class Entry(_Frozen):
     sha256: Sha256
 
 
+class Lift(_Frozen):
+    """A person ends a suspension: which, what becomes of what it holds, by whom, why and when."""
+
+    suspension: UUID
+    subscription: str
+    held: Literal["deliver", "drop", "review"]
+    by: str
+    reason: str
+    at: Instant
+
+
 class Manifest(_Frozen):
     """Every object of a tenant that counts until `valid_until`; an object absent from it is revoked."""
 
@@ -60,7 +72,7 @@ class Manifest(_Frozen):
     valid_until: Instant
     root: Sha256
     entries: dict[str, Entry]
-    lifts: tuple[str, ...] = ()
+    lifts: tuple[Lift, ...] = ()
     key_id: str
 
 

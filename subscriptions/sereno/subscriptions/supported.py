@@ -3,47 +3,24 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-LATER_KINDS = frozenset({"Connector", "Calendar", "Grant", "Plan", "Policy"})
+LATER_KINDS = frozenset({"Connector", "Calendar", "Plan"})
 
 # kind -> path below spec -> the values that are not supported yet; None: the field itself is not.
 Later = Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]]
 LATER: Later = {
-    "Tenant": {("plan",): None, ("budget",): None, ("reserve",): None, ("max_chain",): None},
-    "Agent": {
-        ("capabilities",): None,
-        ("mode",): None,
-        ("budget",): None,
-        ("egress",): None,
-    },
-    "Endpoint": {
-        ("sensitivity",): None,
-        ("purpose",): None,
-    },
+    "Tenant": {("plan",): None},
+    "Agent": {("egress",): None},
+    "Endpoint": {("sensitivity",): None, ("purpose",): None},
     "Subscription": {
-        ("source", "calendar"): None,
         ("source", "mcp"): None,
-        ("source", "platform", "agent"): None,
-        ("source", "platform", "subscription"): None,
-        ("sender",): frozenset({"verified"}),
+        # No evaluator judges what would wait for its verdict.
         ("condition",): None,
-        ("limits", "cooldown", "then"): frozenset({"batch"}),
-        ("limits", "batch"): None,
-        ("limits", "budget"): None,
-        ("limits", "when_busy"): frozenset({"drop", "merge"}),
-        ("limits", "storm"): None,
-        ("limits", "max_occurrences"): None,
-        ("limits", "quiet_hours"): None,
-        ("limits", "reentry"): None,
-        ("delivery", "serial_by"): None,
     },
 }
 
 
 # A simulation needs no listener, gateway or worker: what has a decider is simulated.
-LATER_SIMULATED: Later = {
-    "Tenant": {("plan",): None},
-    "Subscription": {("source", "platform", "agent"): None, ("source", "platform", "subscription"): None},
-}
+LATER_SIMULATED: Later = {"Tenant": {("plan",): None}}
 
 
 def not_yet(kind: str, spec: Any, later: Later = LATER) -> Iterator[tuple[tuple[str, ...], str]]:

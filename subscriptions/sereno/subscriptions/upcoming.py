@@ -12,6 +12,7 @@ from sereno.subscriptions.recurrence.local_time import Shaped
 from sereno.subscriptions.recurrence.refusal import Refused
 
 _MOMENT = timedelta(microseconds=1)
+_CALENDAR = "not computable: only the listeners read its calendar; sereno calendar preview --subscription shows what is to come"
 _ENDED = frozenset({State.EXPIRED, State.EXHAUSTED, State.REJECTED, State.DELETED})
 
 
@@ -37,6 +38,8 @@ def upcoming(spec: SubscriptionSpec, state: State, now: datetime, count: int) ->
     """The next `count` times not before `now`, as the subscription stands."""
     source = spec.source.time
     if source is None:
+        if spec.source.calendar is not None:
+            return Upcoming((), note=_CALENDAR)
         (kind,) = spec.source.model_dump(exclude_none=True)
         return Upcoming((), note=f"not computable: it waits for what comes from its source, {kind}")
     if state in _ENDED:

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane.applying import Applied, Request, apply
 from sereno.control_plane.bootstrapping import bootstrap
+from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.refusal import Refusals
 from sereno.control_plane.catalog.selector import Selector
 from sereno.control_plane.minting import utc_now
@@ -45,11 +46,11 @@ async def operator(engines: Engines) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def applying(engine: AsyncEngine) -> Apply:
-    """Apply documents as a person."""
+    """Apply documents as the administrator."""
 
     async def run(documents: str, *, prune: str | None = None, **options: object) -> Outcome:
         selector = Selector.parse(prune) if prune else None
-        request = Request(documents, "user:marta", utc_now(), prune=selector, **options)  # type: ignore[arg-type]
+        request = Request(documents, Caller("user:admin"), utc_now(), prune=selector, **options)  # type: ignore[arg-type]
         return await apply(engine, request)
 
     return run

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from fastapi import FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine
 from typer.testing import CliRunner
 
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import bootstrap
-from sereno.control_plane.commands import in_force, register
+from sereno.control_plane.commands import in_force
+from sereno.deploy.main import build
 from sereno.deploy.ports import free_port
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import http_server
@@ -78,8 +78,7 @@ async def sereno(
 
 
 async def run(*words: str, given: str | None = None) -> Said:
-    app = typer.Typer()
-    register(app)
+    app = build()
 
     def work() -> Said:
         done = CliRunner().invoke(app, words, input=given)

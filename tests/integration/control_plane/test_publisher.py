@@ -9,6 +9,7 @@ from nats.aio.client import Client
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane.bootstrapping import bootstrap
+from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.operating import operate
@@ -27,6 +28,10 @@ PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 KEY = SigningKey(PRIVATE, key_id(PRIVATE.public_key()))
 WATCH = Address("default", "Subscription", "refund-watch")
 ADMIN = "ab" * 32
+
+
+# The administrator of every tenant, and the shipped policies.
+ALWAYS = {"principal/user:admin", "policy/sereno-default"}
 
 
 @pytest.fixture
@@ -63,9 +68,9 @@ async def test_publishes_the_catalog_signed(applying: Apply, publisher: Publishe
     manifest, objects = await read(operator)
     assert manifest.version == applied.manifests["default"]  # type: ignore[union-attr]
     assert manifest.valid_until - manifest.issued_at == VALIDITY
-    assert objects.keys() == {"agent/triage", "endpoint/zendesk", "subscription/refund-watch"}
+    assert objects.keys() == ALWAYS | {"agent/triage", "endpoint/zendesk", "subscription/refund-watch"}
     watch = objects["subscription/refund-watch"]
-    assert (watch.state, watch.version, watch.created_by) == ("active", 1, "user:marta")
+    assert (watch.state, watch.version, watch.created_by) == ("active", 1, "user:admin")
     assert watch.spec["agent"] == "agent:triage"
     [token] = applied.tokens.values()  # type: ignore[union-attr]
     assert token not in str(objects), "only the hash of a path token travels"
@@ -81,19 +86,39 @@ async def test_publishes_nothing_while_nothing_changes(applying: Apply, publishe
     assert await publisher.round() == 1
 
 
-async def test_state_travels_and_what_was_deleted_is_absent(
+async def test_state_travels_and_what_was_deleted_travels_as_deleted(
     applying: Apply, publisher: Publisher, operator: Client, engine: AsyncEngine
 ) -> None:
     await applying(ALL)
     states = []
     for verb in ("pause", "resume"):
-        await operate(engine, WATCH, verb, actor="user:marta", reason="tests", at=utc_now())
+        await operate(engine, WATCH, verb, by=Caller("user:admin"), reason="tests", at=utc_now())
         await publisher.round()
         states.append((await read(operator))[1]["subscription/refund-watch"].state)
     assert states == ["paused", "active"]
-    await operate(engine, WATCH, "delete", actor="user:marta", reason="tests", at=utc_now())
+    await operate(engine, WATCH, "delete", by=Caller("user:admin"), reason="tests", at=utc_now())
     await publisher.round()
-    assert (await read(operator))[1].keys() == {"agent/triage", "endpoint/zendesk"}
+    objects = (await read(operator))[1]
+    assert objects.keys() == ALWAYS | {"agent/triage", "endpoint/zendesk", "subscription/refund-watch"}
+    assert objects["subscription/refund-watch"].state == "deleted"
+
+
+async def test_of_the_deleted_only_the_last_travel(
+    applying: Apply,
+    publisher: Publisher,
+    operator: Client,
+    engine: AsyncEngine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publishing, "TOMBSTONES", 1)
+    await applying(ALL)
+    await applying(subscription("second-watch"))
+    for name in ("refund-watch", "second-watch"):
+        address = Address("default", "Subscription", name)
+        await operate(engine, address, "delete", by=Caller("user:admin"), reason="tests", at=utc_now())
+    await publisher.round()
+    found = [name for name in (await read(operator))[1] if name.startswith("subscription/")]
+    assert found == ["subscription/second-watch"]
 
 
 async def test_the_admin_token_is_in_every_tenants_manifest(
@@ -112,7 +137,7 @@ async def test_the_admin_token_is_in_every_tenants_manifest(
     await bootstrap(engine, "cd" * 32)
     assert await publisher.round() == 2
     _, objects = await read(operator)
-    assert {known.token_sha256 for known in objects.values()} == {"cd" * 32}
+    assert {known.token_sha256 for known in objects.values()} == {None, "cd" * 32}
 
 
 async def test_renews_with_a_later_validity(
@@ -157,7 +182,7 @@ async def test_a_bucket_made_anew_is_filled_again(
     await ensure_streams(operator.jetstream())
     assert await publisher.round() == 1
     _, objects = await read(operator)
-    assert len(objects) == 3
+    assert len(objects) == 3 + len(ALWAYS)
 
 
 async def test_an_older_or_forged_manifest_in_the_bucket_is_replaced(

@@ -16,12 +16,15 @@ from sereno.envelope.encode import flat
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import to_people
 from sereno.execution_plane import gateway_process
+from sereno.execution_plane.large_data.forgetting import forget
 from sereno.mailbox.bearer import LeaseBearers
+from sereno.mailbox.client import MailboxRefusedError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import http_server
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.worker import Delivery, Worker
 from tests.integration.execution_plane.declaring import (
     ADMIN_TOKEN,
     TENANT,
@@ -37,6 +40,8 @@ Wait = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
 KEY = b"it is a secret"
 WORKER, ELSEWHERE = "srn_" + "w" * 43, "srn_" + "e" * 43
 BODY = orjson.dumps({"text": "x" * 100_000})
+FORM_DATA = 'multipart/form-data; boundary="a b"'
+FILES = ["application/octet-stream", "multipart/form-data", "text/plain"]
 
 
 @dataclass(frozen=True)
@@ -47,10 +52,13 @@ class Gateway:
     nats: Client
     lease_key: bytes
 
-    async def send(self, body: bytes) -> Envelope:
+    async def post(self, body: bytes, hook: str = "hub", kind: str = "application/json") -> httpx.Response:
         signature = hmac.digest(KEY, body, hashlib.sha256).hex()
-        headers = {"content-type": "application/json", "x-hub-signature-256": f"sha256={signature}"}
-        answer = await self.http.post("/in/in-hub", content=body, headers=headers)
+        headers = {"content-type": kind, "x-hub-signature-256": f"sha256={signature}"}
+        return await self.http.post(f"/in/in-{hook}", content=body, headers=headers)
+
+    async def send(self, body: bytes, hook: str = "hub", kind: str = "application/json") -> Envelope:
+        answer = await self.post(body, hook, kind)
         assert answer.status_code == 202, answer.text
         state = (await self.nats.jetstream().stream_info(INGRESS)).state
         last = await self.nats.jetstream().get_msg(INGRESS, state.last_seq)
@@ -73,7 +81,8 @@ async def gateway(
     bound = {"principal": "agent:triage", "scopes": ["agent:triage"]}
     await declarer.publish(
         admin_token(),
-        endpoint("hub", "in-hub", max_body=500_000),
+        endpoint("hub", "in-hub", max_body=10_000_000),
+        endpoint("files", "in-files", max_body=10_000_000, preset="none", content_types=FILES),
         declare("Agent", "triage", {"owner": "user:marta", "adapter": "pull"}),
         declare("Token", "worker", bound, token_sha256=token_hash(WORKER)),
     )
@@ -159,3 +168,76 @@ async def test_the_bearer_of_a_lease_reads_what_its_message_carries(gateway: Gat
     assert (await gateway.read(envelope.dataref, bearer)).json() == orjson.loads(BODY)
     elsewhere = await gateway.send(orjson.dumps({"text": "z" * 100_000}))
     assert (await gateway.read(elsewhere.dataref, bearer)).json()["code"] == "data_denied"
+
+
+@pytest.mark.req(44, 45)
+async def test_megabytes_reach_the_worker_and_whoever_else_may_read(gateway: Gateway, pool: AnyPool) -> None:
+    document = {"text": "é" * 1_500_000, "n": 1}
+    raw = bytes(range(256)) * 8_000
+    part = b'--a b\r\nContent-Disposition: form-data; name="f"\r\n\r\n' + raw + b"\r\n--a b--\r\n"
+    latin = "ñ".encode("latin-1") * 70_000
+    sent = [
+        await gateway.send(orjson.dumps(document)),
+        await gateway.send(raw, "files", "application/octet-stream"),
+        await gateway.send(part, "files", FORM_DATA),
+        await gateway.send(latin, "files", "text/plain; charset=iso-8859-1"),
+    ]
+    assert all(envelope.data is None and envelope.dataref is not None for envelope in sent)
+    small = await gateway.send(b"\xff\x00", "files", "application/octet-stream")
+    async with pool.acquire() as connection, connection.transaction():
+        await deposit(connection, [message(envelopes=[flat(envelope) for envelope in [*sent, small]])])
+    read: list[object] = []
+    ended: list[object] = []
+    worker = Worker(str(gateway.http.base_url), WORKER, once=True)
+
+    @worker.agent("triage")
+    async def handle(delivery: Delivery) -> None:
+        read.extend([await delivery.data(envelope) for envelope in delivery.envelopes])
+        with pytest.raises(MailboxRefusedError, match="no message that carries the reference"):
+            await delivery.data({"dataref": f"/v1/data/public/{'0' * 64}"})
+        with pytest.raises(MailboxRefusedError, match="kept by its source"):
+            await delivery.data({"dataref": "https://example.com/large"})
+        ended.append(await delivery.data({}))
+
+    await worker.run(handle_signals=False)
+    assert ended == [None]
+    assert read == [document, raw, part, latin, b"\xff\x00"]
+    answer = await gateway.read(sent[2].dataref, ADMIN_TOKEN)
+    assert (answer.content, answer.headers["content-type"]) == (part, FORM_DATA)
+
+
+async def test_only_attributes_have_to_fit_into_a_message(gateway: Gateway) -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+    kind = "application/cloudevents+json"
+    told = await gateway.post(orjson.dumps(event | {"subject": "x" * 1_000_000}), kind=kind)
+    assert (told.status_code, told.json()["code"]) == (413, "too_large")
+    envelope = await gateway.send(orjson.dumps(event | {"data": "x" * 5_000_000}), kind=kind)
+    assert (await gateway.read(envelope.dataref, ADMIN_TOKEN)).json() == "x" * 5_000_000
+    batch = [event | {"id": str(n), "data": "y" * 70_000 + str(n)} for n in range(30)]
+    await gateway.send(orjson.dumps(batch), kind="application/cloudevents-batch+json")
+
+
+@pytest.mark.req(44)
+async def test_data_that_nothing_open_carries_is_forgotten(gateway: Gateway, pool: AnyPool) -> None:
+    bodies = [orjson.dumps({"text": letter * 70_000}) for letter in "abc"]
+    open_one, closed, fresh = [await gateway.send(body) for body in bodies]
+    mine = message(envelopes=[flat(closed)])
+    async with pool.acquire() as connection, connection.transaction():
+        await deposit(connection, [message(envelopes=[flat(open_one)]), mine])
+        await connection.execute("DELETE FROM mailbox.work WHERE id = $1", mine.id)
+        await connection.execute("UPDATE execution.large_data SET kept_at = kept_at - interval '31 days'")
+    assert (await gateway.send(bodies[2])).dataref == fresh.dataref
+    assert [await forget(pool, page=1), await forget(pool)] == [1, 0]
+    asked = {"message": to_people("msg", mine.id)}
+    statuses = [
+        (await gateway.read(envelope.dataref, token, **query)).status_code
+        for envelope, token, query in (
+            (open_one, ADMIN_TOKEN, {}),
+            (fresh, ADMIN_TOKEN, {}),
+            (closed, ADMIN_TOKEN, {}),
+            (closed, WORKER, asked),
+        )
+    ]
+    assert statuses == [200, 200, 404, 410]
+    assert (await gateway.send(bodies[1])).dataref == closed.dataref
+    assert (await gateway.read(closed.dataref, WORKER, **asked)).status_code == 200

@@ -1,6 +1,7 @@
 """Webhooks that others reported as lost, doubled or forged, on one running gateway and pipeline (wake-ups, group C)."""
 
 import asyncio
+import base64
 import json
 import secrets
 from collections.abc import AsyncIterator, Sequence
@@ -49,6 +50,7 @@ STRANGER_BODY = {
     "code": "unauthenticated",
     "detail": "the endpoint or the signature is not known here",
 }
+FILES = ["application/octet-stream", "multipart/form-data", "text/plain", "application/json"]
 SEALED_SECRET = "made by sereno, and sealed"
 ENDPOINTS: dict[str, dict[str, Any]] = {
     "hub": {"scheme": "github"},
@@ -63,7 +65,7 @@ ENDPOINTS: dict[str, dict[str, Any]] = {
     "small": {"scheme": "github", "max_body": 10},
     "slow": {"scheme": "github", "rate": "2/hour"},
     "elsewhere": {"scheme": "github", "allow_ips": ["192.0.2.0/24"]},
-    "files": {"scheme": "github", "preset": "none", "content_types": ["application/octet-stream"]},
+    "files": {"scheme": "github", "preset": "none", "content_types": FILES},
     "mapped": {
         "scheme": "hmac",
         "header": "X-Signature",
@@ -401,11 +403,65 @@ async def test_a_sealed_secret_opens_for_its_own_endpoint(hooks: Hooks) -> None:
     await hooks.accepted("sealed", headers, body)
 
 
-async def test_bytes_are_carried_as_they_are(hooks: Hooks) -> None:
-    body = b"\x00\xff\xfe not text"
-    headers = [("content-type", "application/octet-stream"), *signed(sender("github"), body)[1:]]
-    envelope = await hooks.envelope(await hooks.accepted("files", headers, body))
-    assert envelope["data_base64"] == "AP/+IG5vdCB0ZXh0"
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/octet-stream", bytes(range(256))),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\ncontent-disposition: form-data; name="f"\r\n\r\n\xff\r\n--b--',
+        ),
+        ("text/plain; charset=iso-8859-1", b"se\xf1or"),
+        ("application/json; charset=utf-16", '{"a":"ñ"}'.encode("utf-16")),
+        ("application/octet-stream; name=empty", b""),
+    ],
+)
+async def test_bytes_are_carried_as_they_are(kind: str, body: bytes, hooks: Hooks) -> None:
+    headers = [("content-type", kind), ("x-hub-signature-256", "sha256=" + mac(SECRETS[0], body).hex())]
+    kept = await hooks.envelope(await hooks.accepted("files", headers, body))
+    assert base64.b64decode(kept["data_base64"]) == body
+    assert (kept["datacontenttype"], "data" in kept) == (kind, False)
+    assert (await hooks.post("files", headers, body + b" ")).status_code == 401
+
+
+def _framed(body: bytes) -> bytes:
+    return b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(
+        b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:3], body[3:], b"")
+    )
+
+
+async def test_http_as_senders_and_strangers_speak_it(hooks: Hooks) -> None:
+    body = b'{"action":"opened","spoken":1}'
+    signature = "sha256=" + mac(SECRETS[0], body).hex()
+    signed = f"Host: x\r\nContent-Type: application/json\r\nX-Hub-Signature-256: {signature}\r\n".encode()
+    length = b"Content-Length: %d\r\n" % len(body)
+    whole, post = length + b"\r\n" + body, b"POST /in/in-hub HTTP/1.1\r\n"
+    spaced = signed.replace(b"256: ", b"256:\t  ").replace(signature.encode(), signature.encode() + b" \t")
+    spoken: dict[bytes, int] = {
+        post + signed + whole: 202,
+        post + spaced + whole: 202,
+        post + signed.replace(b"X-Hub", b"x-hUB") + whole: 202,
+        post + signed.replace(b"/json", b'/json;charset="UTF-8"') + whole: 202,
+        post + signed + _framed(body): 202,
+        post.replace(b"1.1", b"1.0") + signed + whole: 202,
+        post.replace(b"-hub", b"%2Dhub") + signed + whole: 202,
+        post.replace(b"-hub", b"-hub?a=b") + signed + whole: 202,
+        post + signed + f"X-Hub-Signature-256: {signature}\r\n".encode() + whole: 401,
+        post + signed + b"\r\n": 401,
+        post.replace(b"-hub", b"-HUB") + signed + whole: 401,
+        post + signed + b"Content-Type: application/json\r\n" + whole: 415,
+        post + signed + b"Content-Encoding: gzip\r\n" + whole: 415,
+        post.replace(b"-hub", b"-hub/") + signed + whole: 404,
+        post + signed + length + _framed(body): 400,
+        post + signed + length + whole: 400,
+        (post + signed + length + b"\r\n").replace(b"\r\n", b"\n") + body: 400,
+    }
+    for request, status in spoken.items():
+        reader, writer = await asyncio.open_connection("127.0.0.1", hooks.http.base_url.port)
+        writer.write(request)
+        answer = await asyncio.wait_for(reader.readline(), 60)
+        writer.close()
+        assert (request, answer.split()[1]) == (request, str(status).encode())
 
 
 @pytest.mark.req(38, 39, 40)

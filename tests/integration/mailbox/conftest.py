@@ -27,14 +27,7 @@ PRINCIPALS = {
     "narrow-token": Principal("agent:other", "acme", frozenset({"other"})),
     "admin-token": Principal("user:admin"),
 }
-COMMAND_LINE = (
-    "import sys, typer\n"
-    "from sereno.deploy.main import run\n"
-    "from sereno.mailbox.commands import register\n"
-    "app = typer.Typer()\n"
-    "register(app)\n"
-    "sys.exit(run(app))\n"
-)
+COMMAND_LINE = "from sereno.deploy.main import main; main()"
 
 
 @pytest.fixture

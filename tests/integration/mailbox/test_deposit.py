@@ -1,7 +1,6 @@
 """The deposit: what is there already is left alone, and lines keep the order in which they were deposited."""
 
-import asyncpg
-import pytest
+import asyncio
 
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
@@ -9,6 +8,7 @@ from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.verbs import Mailbox
 from tests.mailbox_messages import message
 from tests.mailbox_moves import ack, claim, ids, put
+from tests.waiting import until
 
 COUNTS = "select (select count(*) from mailbox.message), (select count(*) from mailbox.work)"
 
@@ -23,19 +23,19 @@ async def test_a_message_is_deposited_once_however_often_it_comes(pool: AnyPool,
     assert await claim(mailbox) == []
 
 
-async def test_of_two_that_deposit_the_same_at_once_the_second_fails_and_then_finds_it(pool: AnyPool) -> None:
-    same = message()
+async def test_of_two_that_deposit_the_same_at_once_the_second_finds_it(pool: AnyPool) -> None:
+    """It waits for the first to commit, and is then as idempotent as one that comes later."""
+    same, more = message(), message()
     async with pool.acquire() as one, pool.acquire() as other:
         transaction = one.transaction()
         await transaction.start()
         await deposit(one, [same])
-        await other.execute("set lock_timeout = '100ms'")
-        with pytest.raises(asyncpg.LockNotAvailableError):
-            await deposit(other, [same])
-        await other.execute("reset lock_timeout")
+        second = asyncio.create_task(deposit(other, [same, more]))
+        waiting = "select exists (select from pg_locks where not granted and pid = $1)"
+        await until(lambda: pool.fetchval(waiting, other.get_server_pid()))
         await transaction.commit()
-        await deposit(other, [same])
-    assert tuple(await pool.fetchrow(COUNTS) or ()) == (1, 1)
+        await second
+    assert tuple(await pool.fetchrow(COUNTS) or ()) == (2, 2)
 
 
 async def test_a_line_keeps_the_order_of_its_deposit_over_subscriptions(

@@ -12,6 +12,7 @@ import pytest
 from sereno.mailbox import standing
 from sereno.mailbox.backoff import delay
 from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import queries
 from sereno.mailbox.lease_items import AckItem, ReleaseItem, RenewItem, Status
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import MAX_BATCH, Mailbox
@@ -19,6 +20,8 @@ from sereno.mailbox.wake import Wake
 from tests.mailbox_messages import message
 from tests.mailbox_moves import ack, claim, claim_one, ids, lapse, put
 from tests.waiting import until
+
+VERBS = queries.load("sereno.mailbox", "verbs.sql")
 
 
 async def test_q03_a_late_result_changes_nothing_and_is_told_of(pool: AnyPool, mailbox: Mailbox) -> None:
@@ -73,8 +76,9 @@ async def test_q31_a_claim_that_fails_takes_nothing(pool: AnyPool, mailbox: Mail
     async with pool.acquire() as conn:
         transaction = conn.transaction()
         await transaction.start()
-        rows = await conn.fetch("select * from mailbox.claim('acme', 'triage', 1, null, 'w', 'w', null)")
-        assert len(rows) == 1
+        row = await conn.fetchrow(VERBS["claim"], "acme", "triage", 1, None, "w", "w", None)
+        assert row is not None
+        assert len(row["ids"]) == 1
         await transaction.rollback()
     assert (await claim_one(mailbox)).attempts == 1
 

@@ -150,13 +150,13 @@ async def test_202_is_no_acknowledgement_the_lease_is_kept_until_the_agent_calls
 async def test_an_agent_that_never_calls_back_loses_the_lease_at_its_deadline(
     pool: AnyPool, url: str, api: httpx.AsyncClient
 ) -> None:
-    await put(pool, max_run_seconds=1.5)
+    await put(pool, max_run_seconds=5)
     agent = OpenClaw()
     reaping = asyncio.create_task(Reaper(pool).run())
     async with (
         serving(agent.app) as target,
         pushing(
-            url, f"{target}/hooks/agent", Bearer(OPENCLAW_TOKEN), template=OPENCLAW_BODY, lease=1, maximum=2
+            url, f"{target}/hooks/agent", Bearer(OPENCLAW_TOKEN), template=OPENCLAW_BODY, lease=4, maximum=2
         ),
     ):
         await until(lambda: len(agent.taken) == 2)

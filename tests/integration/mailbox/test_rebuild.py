@@ -4,7 +4,6 @@ import asyncio
 import random
 import re
 from datetime import UTC, date, datetime, timedelta
-from importlib.resources import files
 
 import asyncpg
 import pytest
@@ -85,7 +84,11 @@ async def test_what_the_log_does_not_tell_is_found_and_put_right(pool: AnyPool, 
     [waits] = await mailbox.claim("acme", "other", incarnation="w")
     await mailbox.park([ParkItem(waits.lease.token, "question", "Which?", ["A"], None, 60.0)])
     await life(pool, mailbox, 1)
-    tables = [f"select * from mailbox.{table} order by id" for table in ("work", "dead", "parked")]
+    # But for `due`: that a time has come is noticed by whoever looks first.
+    tables = [
+        f"select to_jsonb(t) - 'due' as row from mailbox.{table} t order by id"
+        for table in ("work", "dead", "parked")
+    ]
     before = [await pool.fetch(table) for table in tables]
     await pool.execute(DAMAGE)
     damaged = [await pool.fetch(table) for table in tables]
@@ -128,17 +131,17 @@ async def test_a_rebuild_beside_a_busy_mailbox_finds_nothing(pool: AnyPool, mail
     await busy
 
 
-def test_every_column_is_compared() -> None:
+async def test_every_column_is_compared(pool: AnyPool) -> None:
     """But for when a row was seen to be due, and when a reminder comes, which are no events."""
     statements = queries.load("sereno.mailbox", "shadow.sql")
-    script = (files("sereno.mailbox.migrations.versions") / "0001_mailbox.sql").read_text(encoding="utf-8")
     left_out = {"due", "remind_at", "tenant_id", "id"}
     for table in TABLES:
-        body = script.split(f"create table mailbox.{table} (")[1].split("\n)")[0]
-        columns = set(re.findall(r"^    ([a-z_]+) (?!key)[a-z]", body, re.MULTILINE)) - {
-            "constraint",
-            "primary",
-        }
+        rows = await pool.fetch(
+            "select attname from pg_attribute"
+            " where attrelid = $1::text::regclass and attnum > 0 and not attisdropped",
+            f"mailbox.{table}",
+        )
+        columns = {row["attname"] for row in rows}
         assert len(columns) > 8
         for column in columns - left_out:
             assert re.search(rf"\ba\.{column}\b", statements[f"differing_{table}"]), (table, column)
@@ -162,8 +165,6 @@ async def age(pool: AnyPool, dsn: str, days: int) -> date:
             "message": ("deposited_at", "ready_at"),
             "work": (
                 "ready_at",
-                "claimed_at",
-                "first_claimed_at",
                 "leased_until",
                 "hard_deadline",
                 "give_up_at",

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from sereno.mailbox import standing, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.dead_letter import Filter
 from sereno.mailbox.lease_items import ReleaseItem, RenewItem, Status
@@ -45,6 +48,50 @@ async def test_redriven_messages_of_a_key_stand_in_line_again(pool: AnyPool, mai
     assert await claim(mailbox) == []
     await ack(mailbox, head)
     assert (await claim_one(mailbox)).id == first.id
+
+
+@pytest.mark.parametrize("scope", ["acme/agent/triage", "acme/subscription/refund-watch"])
+async def test_what_comes_back_under_a_narrow_stop_is_held_by_it(
+    pool: AnyPool, mailbox: Mailbox, scope: str
+) -> None:
+    await put(pool, message())
+    await kill(mailbox)
+    await stop.engage(pool, scope, **MARTA)
+    assert await mailbox.redrive("acme", Filter(), **MARTA) == 1
+    assert await claim(mailbox) == []
+    assert await compare(pool) == []
+    await stop.release(pool, scope)
+    assert len(await claim(mailbox)) == 1
+
+
+async def test_what_comes_back_to_a_paused_subscription_is_held_until_it_goes_on(
+    pool: AnyPool, mailbox: Mailbox
+) -> None:
+    await put(pool, message())
+    await kill(mailbox)
+    async with pool.acquire() as conn:
+        await standing.hold(conn, "acme", "refund-watch", "paused")
+        await standing.hold(conn, "acme", "refund-watch", "sus_1", cancel=False)
+    assert await mailbox.redrive("acme", Filter(), **MARTA) == 1
+    assert await claim(mailbox) == []
+    assert await compare(pool) == []
+    for cause in ("paused", "sus_1"):
+        assert await claim(mailbox) == []
+        async with pool.acquire() as conn:
+            await standing.unhold(conn, "acme", "refund-watch", cause)
+    assert len(await claim(mailbox)) == 1
+
+
+async def test_what_comes_back_to_a_withdrawn_name_is_not_held_for_its_past(
+    pool: AnyPool, mailbox: Mailbox
+) -> None:
+    await put(pool, message())
+    await kill(mailbox)
+    async with pool.acquire() as conn:
+        await standing.hold(conn, "acme", "refund-watch", "paused")
+        await standing.withdraw(conn, "acme", "refund-watch")
+    assert await mailbox.redrive("acme", Filter(), **MARTA) == 1
+    assert len(await claim(mailbox)) == 1
 
 
 async def test_people_end_open_messages_and_holders_are_told(pool: AnyPool, mailbox: Mailbox) -> None:

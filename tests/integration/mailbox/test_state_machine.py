@@ -228,8 +228,8 @@ class Model(RuleBasedStateMachine):
         async def unhold() -> None:
             async with self.pool.acquire() as conn:
                 await standing.unhold(conn, "acme", "refund-watch", "paused")
-                # As the reaper does: whom the pause had told is told by the stop.
-                await stop.settle(conn)
+            # As the reaper does: whom the pause had told is told by the stop.
+            await stop.settle(self.pool)
 
         self.run(unhold())
         self.paused = False

@@ -10,6 +10,7 @@ from sereno.execution_plane.agent_events import AgentEvents
 from sereno.mailbox import epoch, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.dead_letter import Filter
+from sereno.mailbox.engine import queries
 from sereno.mailbox.lease_items import EmitItem, ReleaseItem, RenewItem, Status
 from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.reaper import Reaper
@@ -18,6 +19,7 @@ from sereno.mailbox.verbs import Mailbox
 from tests.mailbox_messages import message
 from tests.mailbox_moves import ack, claim, claim_one, lapse, put
 
+VERBS = queries.load("sereno.mailbox", "verbs.sql")
 WHO: dict[str, Any] = {"reason": "drill", "principal": "user:marta"}
 
 
@@ -85,11 +87,12 @@ async def test_a_claim_that_the_barrier_did_not_see_is_told_at_the_next_look(
 ) -> None:
     await put(pool, message())
     async with pool.acquire() as conn, conn.transaction():
-        [row] = await conn.fetch("select token from mailbox.claim('acme', 'triage', 1, null, 'w', 'w', null)")
+        row = await conn.fetchrow(VERBS["claim"], "acme", "triage", 1, None, "w", "w", None)
+        assert row is not None
         engaged = await stop.engage(pool, "acme", barrier_seconds=0.1, **WHO)
         assert len(engaged.in_flight) == 1
     await Reaper(pool).sweep()
-    assert (await mailbox.renew([RenewItem(row["token"])]))[0].status is Status.CANCELLED
+    assert (await mailbox.renew([RenewItem(row["tokens"][0])]))[0].status is Status.CANCELLED
 
 
 @pytest.mark.parametrize("scope", ["", "acme/", "acme/agent/", "acme/connector/x", "a/agent/b/c", "/agent/x"])

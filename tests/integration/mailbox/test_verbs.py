@@ -75,11 +75,13 @@ async def test_a_claim_hands_over_the_whole_message_and_a_lease(pool: AnyPool, m
     assert (got.id, got.instruction, got.subscription) == (given.id, given.instruction, given.subscription)
     assert (got.envelopes, got.lineage, got.context) == (given.envelopes, given.lineage, given.context)
     assert (got.attempts, got.priority, got.serial_key) == (1, 2, "c1")
-    row = await pool.fetchrow("select claimed_at, leased_until, hard_deadline, give_up_at from mailbox.work")
+    row = await pool.fetchrow("select leased_until, hard_deadline, give_up_at from mailbox.work")
     assert row is not None
-    assert (got.lease.until - row["claimed_at"]).total_seconds() == 30
-    assert (got.lease.hard_deadline - row["claimed_at"]).total_seconds() == given.max_run_seconds
-    assert (row["give_up_at"] - row["claimed_at"]).total_seconds() == given.max_age_seconds
+    assert (got.lease.until, got.lease.hard_deadline) == (row["leased_until"], row["hard_deadline"])
+    at = await pool.fetchval("select at from mailbox.event where kind = 'claimed'")
+    assert (got.lease.until - at).total_seconds() == 30
+    assert (got.lease.hard_deadline - at).total_seconds() == given.max_run_seconds
+    assert (row["give_up_at"] - at).total_seconds() == given.max_age_seconds
 
 
 async def test_an_acknowledgement_closes_the_work_with_its_result(pool: AnyPool, mailbox: Mailbox) -> None:
@@ -269,7 +271,7 @@ async def test_what_is_for_later_is_not_claimable_before(pool: AnyPool, mailbox:
     assert await claim(mailbox) == []
     [got] = await claim(mailbox, wait_seconds=10)
     assert got.attempts == 1
-    assert await pool.fetchval("select claimed_at >= $1 from mailbox.work", soon)
+    assert await pool.fetchval("select at >= $1 from mailbox.event where kind = 'claimed'", soon)
 
 
 @pytest.mark.req(384)

@@ -280,7 +280,9 @@ async def test_an_activity_report_and_the_outcome_of_a_due_instant_are_written(p
     instants = await plane.rows("select outcome, reason from execution.due_instant")
     assert instants == [{"outcome": "delivered", "reason": "delivered"}]
     told = [report.loads(row["payload"]) for row in await plane.rows("select payload from execution.outbox")]
-    counted = {(item.subscription, item.outcome): item.count for said in told for item in said.items}
+    activity = [said for said in told if isinstance(said, report.ActivityReport)]
+    assert activity == told
+    counted = {(item.subscription, item.outcome): item.count for said in activity for item in said.items}
     assert counted == {
         ("morning-round", "delivered"): 1,
         ("ticket-log", "delivered"): 1,

@@ -4,10 +4,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from sereno.envelope.decode import loads_batch
+from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.agent_events import SCHEMA as EXECUTION
 from sereno.execution_plane.agent_events import AgentEvents
 from sereno.mailbox.engine import outbox
@@ -17,6 +19,7 @@ from sereno.mailbox.verbs import Mailbox
 from tests.engines import Engines
 from tests.integration.pipeline.conftest import Plane
 from tests.integration.pipeline.test_consumer import drained, running
+from tests.integration.pipeline.test_explain import Asker
 from tests.passages import TENANT, declared, received
 from tests.waiting import until
 
@@ -92,6 +95,27 @@ async def test_an_emitted_event_wakes_another_agent_and_a_circle_is_refused(
         assert [(v["outcome"], v["guard"], v["reason"]) for v in verdicts] == [("dropped", "cycle", "cycle")]
         assert len(verdicts[0]["numbers"]["path"]) >= 3
         assert await plane.count("mailbox.message") == 3
+        await _is_explained_to_the_root(plane)
+
+
+async def _is_explained_to_the_root(plane: Plane) -> None:
+    """The event that was refused is told with every message between the first event and it."""
+    [last] = await plane.rows("select receiptid from execution.verdict where subscription = 'back-to-first'")
+    first = to_people("rcp", received(1).receiptid)
+    asker = Asker(plane)
+    told = (await asker.explain(to_people("rcp", last["receiptid"])))["genealogy"]
+    assert (told["root"]["receipt"], told["hops"]) == (first, 4)
+    assert [step["agent"] for step in told["chain"]] == ["a", "b", "c"]
+    assert [step["subscription"] for step in told["chain"]] == ["first", "second", "third"]
+    assert told["chain"][0]["receipts"] == [first]
+    own = (await asker.explain(told["chain"][0]["message"]))["genealogy"]
+    assert (own["root"]["receipt"], own["chain"]) == (first, [])
+    lost = told["chain"][1]["message"].removeprefix("msg_")
+    await plane.pool.execute("delete from mailbox.message where id = $1", UUID(lost))
+    answer = await asker.ask(to_people("rcp", last["receiptid"]))
+    assert (answer.status_code, answer.json()["code"]) == (500, "incomplete")
+    assert "among its causes is not stored" in answer.json()["detail"]
+    await asker.close()
 
 
 async def test_however_much_is_emitted_each_message_of_the_ingress_stays_small(

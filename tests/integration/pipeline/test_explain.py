@@ -9,7 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from sereno.envelope.identifiers import to_people
-from sereno.execution_plane.explain import router
+from sereno.execution_plane.explain.http import router
+from sereno.mailbox import dead_letter
 from sereno.mailbox.engine import problems
 from sereno.mailbox.lease_items import AckItem, ReleaseItem
 from sereno.mailbox.principal import Principal
@@ -258,6 +259,15 @@ async def test_a_run_is_explained_by_its_message(plane: Plane, asker: Asker) -> 
     message = (await plane.rows("select id from mailbox.message"))[0]["id"]
     by_message = await asker.explain(to_people("msg", message))
     assert await asker.explain(to_people("run", message)) == by_message
+    everything = dead_letter.Filter()
+    await dead_letter.end(plane.pool, TENANT, everything, reason="r", principal="user:marta", preview=False)
+    await dead_letter.redrive(
+        plane.pool, TENANT, everything, reason="r", principal="user:marta", preview=False
+    )
+    again = (await plane.rows("select run_id from mailbox.work"))[0]["run_id"]
+    assert again != message
+    told = await asker.explain(to_people("run", again))
+    assert (told["id"], told["decisions"][0]["delivery"]["state"]) == (to_people("msg", message), "ready")
 
 
 @pytest.mark.parametrize("identifier", ["rcp_12", "%20", "msg_"])

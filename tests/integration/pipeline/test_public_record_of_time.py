@@ -48,6 +48,7 @@ async def test_a2_reading_advances_nothing(clock: Clock) -> None:
     assert await clock.accounted() == {"late": 1}
 
 
+@pytest.mark.req(48)
 async def test_a3_two_schedulers_deliver_a_one_shot_once(clock: Clock) -> None:
     await clock.plane.in_force(timed("once", at="2026-11-30T09:00:00Z"))
     listeners = [clock.listener() for _ in range(2)]
@@ -123,7 +124,7 @@ async def test_a7_an_edit_leaves_nothing_of_the_old_rule(clock: Clock) -> None:
 
 
 async def test_a8_slots_inside_a_long_run_are_each_counted(clock: Clock) -> None:
-    """A job longer than its interval: with `when_busy` unset each slot is a message of its own, none is lost."""
+    """A job longer than its interval: each slot is a message of its own unless `when_busy` says otherwise."""
     await clock.plane.in_force(timed("busy", every="1m", start="2026-11-30T10:00:00Z"))
     listener = clock.listener()
     for minute in range(6):

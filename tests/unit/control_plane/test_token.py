@@ -7,7 +7,15 @@ from sereno.subscriptions.lifecycle import State
 from tests.unit.control_plane.scenario import ANOTHER_ID, ID, SHA, event, given, happened
 
 ADDRESS = Address(EVERY_TENANT, "Token", str(ID))
-ISSUED = event("token.issued", id=str(ID), token_sha256=SHA, principal="user:admin", scopes=["*"])
+ISSUED = event(
+    "token.issued",
+    id=str(ID),
+    token_sha256=SHA,
+    principal="user:admin",
+    scopes=["*"],
+    expires=None,
+    label=None,
+)
 ISSUE = Issue(EVERY_TENANT, ID, SHA, "user:admin", ("*",))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sereno.control_plane.catalog import subscription
+from sereno.control_plane.catalog.approval import evolve
 from sereno.control_plane.catalog.decider import fold
 from sereno.control_plane.catalog.event import NewEvent, record
 from sereno.control_plane.catalog.item import Address, Kind
@@ -16,11 +17,16 @@ from tests.unit.control_plane.scenario import T0
 
 FOLDER = Path(__file__).parents[2] / "cases" / "events"
 GOLDEN = sorted(FOLDER.glob("*.json"))
+# Approvals and answers are no objects of the catalog.
+CATALOG = [path for path in GOLDEN if not path.stem.startswith(("approval.", "answer."))]
 KINDS: dict[str, Kind] = {
     "tenant": "Tenant",
     "agent": "Agent",
     "endpoint": "Endpoint",
     "token": "Token",
+    "principal": "Principal",
+    "grant": "Grant",
+    "policy": "Policy",
     "subscription": "Subscription",
 }
 BIRTHS = ("declared", "issued", "created")
@@ -56,7 +62,7 @@ def test_reads_as_the_golden_file_says(path: Path) -> None:
     assert upcast(stored["type"], stored["schema_version"], stored["data"]) == stored["read_as"]
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CATALOG, ids=lambda path: path.stem)
 def test_the_deciders_understand_what_is_read(path: Path) -> None:
     stored = golden(path.name)
     family, _, step = stored["type"].partition(".")
@@ -101,3 +107,18 @@ def test_every_type_of_the_life_cycle_is_known() -> None:
     assert set(subscription.EVENT_TYPES.values()) == {
         kind for kind in CURRENT_VERSIONS if kind.startswith("subscription.")
     }
+
+
+def test_approvals_understand_what_is_read() -> None:
+    steps = ("requested", "confirmed", "approved", "denied", "superseded")
+    for last in steps[1:]:
+        approval = None
+        kinds = [f"approval.{step}" for step in ("requested", last)]
+        events = [NewEvent(kind, golden(f"{kind}.v1.json")["read_as"]) for kind in kinds]
+        stored = record(
+            events, tenant="acme", stream="approval/x", revision=0, actor="user:x", reason=None, recorded=T0
+        )
+        for event in stored:
+            approval = evolve(approval, "acme", event)
+        assert approval is not None
+        assert approval.state == ("pending" if last == "confirmed" else last)

@@ -114,7 +114,7 @@ def test_a_manifest_names_every_object_by_the_hash_of_its_bytes() -> None:
     token = item("t", address=Address("*", "Token", "t"), token_sha256="ab" * 32)
     built = build(Head("acme", 2, 7), [item(), token], issued_at=T0, key_id="k")
     assert (built.manifest.epoch, built.manifest.version, built.manifest.valid_until) == (2, 7, T0 + VALIDITY)
-    assert built.manifest.entries.keys() == {"subscription/watch", "token/t"}
+    assert built.manifest.entries.keys() == {"subscription/watch", "token/t", "policy/sereno-default"}
     for entry in built.manifest.entries.values():
         found = snapshot.read_object(built.blobs[entry.sha256], entry)
         assert isinstance(found, snapshot.CatalogObject)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from sereno.mailbox.engine.known_settings import UnknownSettingError
 from sereno.mailbox.engine.settings import Settings
@@ -30,7 +31,10 @@ def test_the_dsn_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "sentence"),
     [
         ("controll_port", "there is no setting 'controll_port'; did you mean 'control_port'?"),
-        ("frobnicate", "there is no setting 'frobnicate'; there are: admin_token_sha256_file, control_host"),
+        (
+            "frobnicate",
+            "there is no setting 'frobnicate'; there are: admin_token_sha256_file, audit_checkpoint_file",
+        ),
     ],
 )
 @pytest.mark.parametrize("suffix", ["json", "toml"])
@@ -56,3 +60,20 @@ def test_variables_that_only_share_our_prefix_are_left_alone(monkeypatch: pytest
     for name in ("CONTROL_SERVICE_HOST", "HOOK_SECRET", "NATS_TOKEN", "TEST_POSTGRES", "WORK_LEASE"):
         monkeypatch.setenv(f"SERENO_{name}", "x")
     assert Settings().control_port == 7700
+
+
+@pytest.mark.parametrize("name", ["control_host", "execution_host"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "sereno.internal"])
+def test_nothing_listens_in_clear_beyond_the_loopback_unless_told(
+    name: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"SERENO_{name.upper()}", host)
+    with pytest.raises(ValidationError, match="SERENO_BEHIND_TLS"):
+        Settings()
+    monkeypatch.setenv("SERENO_BEHIND_TLS", "true")
+    assert getattr(Settings(), name) == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_the_loopback_needs_no_flag(host: str) -> None:
+    assert Settings(control_host=host).control_host == host

@@ -51,7 +51,7 @@ def test_nothing_that_a_sender_wrote_is_lost(event: Event, receipt: Receipt) -> 
 @pytest.mark.req(39)
 def test_occurred_and_received_are_two_clocks_in_utc() -> None:
     local = AT.astimezone(timezone(timedelta(hours=2)))
-    document = flat(receive(EVENT, replace(RECEIPT, recordedtime=local)))
+    document = flat(receive(EVENT, RECEIPT._replace(recordedtime=local)))
     assert document["time"] == "2027-03-04T04:06:07.000890Z"
     assert document["recordedtime"] == "2027-03-04T05:06:07.000890Z"
 
@@ -65,7 +65,7 @@ def test_the_senders_trace_is_followed_only_when_valid_and_none_is_ours() -> Non
     sent = replace(EVENT, extensions={"traceparent": TRACE, "tracestate": "a=b"})
     followed = receive(sent, RECEIPT)
     assert (followed.traceparent, followed.tracestate, followed.outside) == (TRACE, "a=b", {})
-    ours = receive(sent, replace(RECEIPT, traceparent=TRACE.replace("2", "3")))
+    ours = receive(sent, RECEIPT._replace(traceparent=TRACE.replace("2", "3")))
     assert ours.traceparent == TRACE.replace("2", "3")
     assert ours.outside == {"traceparent": TRACE, "tracestate": "a=b"}
     malformed = receive(replace(EVENT, extensions={"traceparent": "00-0"}), RECEIPT)
@@ -86,7 +86,7 @@ def test_a_sender_may_raise_sensitivity_and_never_lower_it(
     declared: Sensitivity | None, claimed: str | bool, kept: Sensitivity | None
 ) -> None:
     sent = replace(EVENT, extensions={"sensitivity": claimed})
-    envelope = receive(sent, replace(RECEIPT, sensitivity=declared))
+    envelope = receive(sent, RECEIPT._replace(sensitivity=declared))
     assert envelope.sensitivity == kept
     assert envelope.outside == {"sensitivity": claimed}
 

@@ -33,7 +33,7 @@ def test_larger_data_is_replaced_by_a_reference_and_kept_whole() -> None:
     assert (kept.tenant, kept.sensitivity, kept.media_type) == ("acme", "unclassified", "text/plain")
     assert kept.data == str(EVENT.data).encode()
     assert is_reference(kept.reference)
-    assert withhold(receive(EVENT, replace(RECEIPT, receiptid="other")), KEY)[1] == kept
+    assert withhold(receive(EVENT, RECEIPT._replace(receiptid="other")), KEY)[1] == kept
 
 
 @pytest.mark.req(321)

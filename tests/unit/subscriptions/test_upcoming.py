@@ -73,6 +73,7 @@ def test_an_overlap_says_which_of_the_two_it_is() -> None:
     ("source", "state", "more", "note", "count"),
     [
         ({"webhook": {"endpoint": "hub"}}, State.ACTIVE, {}, "not computable: it waits for", 0),
+        ({"calendar": {"file": "/team.ics"}}, State.ACTIVE, {}, "not computable: only the listeners", 0),
         (rule(rrule="FREQ=DAILY"), State.DELETED, {}, "nothing fires: it is deleted", 0),
         (rule(rrule="FREQ=DAILY"), State.PAUSED, {}, "it is paused", 3),
         (rule(rrule="FREQ=DAILY"), State.PENDING_APPROVAL, {}, "it is pending_approval", 3),

@@ -1,5 +1,7 @@
 """The application of the control plane's API."""
 
+from pathlib import Path
+
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response
@@ -7,10 +9,12 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import changing, endpoints, reading
-from sereno.control_plane.api.authentication import authenticate
+from sereno.control_plane.api import approvals, audit, changing, endpoints, grants, identity, reading
+from sereno.control_plane.api.authentication import TokenUses, authenticate
+from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
+from sereno.control_plane.publishing.signing_key import SigningKey
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
 from sereno.mailbox.engine.problems import Problem
@@ -26,7 +30,7 @@ _log = logger("control.api")
 _PROBLEMS = problem_details.answers(
     {
         401: "No valid token",
-        403: "The token does not allow it",
+        403: "Policy does not allow it; `rule` and `policy_version` say which",
         404: "It does not exist",
         409: "Refused by the state or version of the catalog",
         413: "The request is too large",
@@ -37,21 +41,39 @@ _PROBLEMS = problem_details.answers(
 
 
 def create_app(
-    engine: AsyncEngine, *, execution_url: str, ready: Readiness, sealing_key: X25519PublicKey | None = None
+    engine: AsyncEngine,
+    *,
+    execution_url: str,
+    ready: Readiness,
+    sealing_key: X25519PublicKey | None = None,
+    signing_key: SigningKey | None = None,
+    checkpoints: Path | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
-    Without `sealing_key`, the execution plane's, secrets can only be references.
+    Without `sealing_key`, the execution plane's, secrets can only be references. `checkpoints` is the file of signed ends
+    of the audit chains, and `signing_key` the key that signed them.
     """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
     app.state.sealing_key = sealing_key
+    app.state.facts = KnownFacts(engine)
+    app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
+    app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
     problems.install(app)
     _install_database_problems(app)
     problems.install_probes(app, ready)
-    for router in (changing.router, endpoints.router, reading.router):
+    for router in (
+        changing.router,
+        endpoints.router,
+        reading.router,
+        identity.router,
+        grants.router,
+        approvals.router,
+        audit.router,
+    ):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])

@@ -2,48 +2,58 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Request
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane import applying
 from sereno.control_plane.api import models, rendering
 from sereno.control_plane.api.authentication import Authenticated
+from sereno.control_plane.api.authorising import Access, entered
 from sereno.control_plane.api.refusing import bad_documents, refused
 from sereno.control_plane.applying import Applied
-from sereno.control_plane.catalog.item import Address
+from sereno.control_plane.catalog.caller import Caller
+from sereno.control_plane.catalog.item import Address, Kind
+from sereno.control_plane.catalog.judging import sponsor
 from sereno.control_plane.catalog.refusal import Refusal
 from sereno.control_plane.catalog.selector import Selector
+from sereno.control_plane.lifting import lift
 from sereno.control_plane.minting import utc_now
-from sereno.control_plane.operating import Verb, operate
+from sereno.control_plane.operating import Operated, Verb, operate
+from sereno.control_plane.store import projection
+from sereno.envelope.identifiers import to_people
 from sereno.mailbox.engine.problems import Problem
 from sereno.subscriptions.faults import Fault, Faults
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
+from sereno.subscriptions.lifecycle import State
+from sereno.subscriptions.policy.authority import of_subscription
 
 router = APIRouter(prefix="/v1")
-Tenant = Annotated[str, Query(description="Whose objects.")]
+Entered = Annotated[Access, Depends(entered)]
 
 
 @router.post("/apply", tags=["catalog"], summary="Make the catalog be as the documents say")
-async def apply(body: models.ApplyRequest, request: Request, principal: Authenticated) -> models.ApplyAnswer:
+async def apply(body: models.ApplyRequest, request: Request, caller: Authenticated) -> models.ApplyAnswer:
     """One transaction or none; applying the same again changes nothing."""
-    applied = await _apply(request.app.state.engine, body, principal.name, dry_run=body.dry_run)
+    applied = await _apply(request.app.state.engine, body, caller, dry_run=body.dry_run)
     return request.app.state.renderer.applied(applied, dry_run=body.dry_run)  # type: ignore[no-any-return]
 
 
 @router.post("/diff", tags=["catalog"], summary="Where catalog and documents differ")
-async def diff(body: models.ApplyRequest, request: Request, principal: Authenticated) -> models.DiffAnswer:
+async def diff(body: models.ApplyRequest, request: Request, caller: Authenticated) -> models.DiffAnswer:
     """What applying the documents would change."""
-    return rendering.drift(await _apply(request.app.state.engine, body, principal.name, dry_run=True))
+    return rendering.drift(await _apply(request.app.state.engine, body, caller, dry_run=True, compare=True))
 
 
-async def _apply(engine: AsyncEngine, body: models.ApplyRequest, actor: str, *, dry_run: bool) -> Applied:
+async def _apply(
+    engine: AsyncEngine, body: models.ApplyRequest, by: Caller, *, dry_run: bool, compare: bool = False
+) -> Applied:
     applied = await applying.apply(
         engine,
         applying.Request(
             documents=body.documents,
-            actor=actor,
+            by=by,
             at=utc_now(),
             dry_run=dry_run,
+            compare=compare,
             prune=_selector(body.prune),
             revive=_revive(body),
             reason=body.reason,
@@ -70,19 +80,25 @@ def _revive(body: models.ApplyRequest) -> bool:
 
 
 async def move(
-    request: Request, address: Address, verb: Verb, principal: Authenticated, reason: str
+    request: Request, access: Access, kind: Kind, name: str, *, verb: Verb, reason: str
 ) -> models.MoveAnswer:
     """Take one step in the life of an object. Raises `Problem`."""
     if not reason.strip():
         raise Problem(422, "bad_input", f"{verb} needs a reason")
+    address = Address(access.tenant, kind, name)
     done = await operate(
-        request.app.state.engine, address, verb, actor=principal.name, reason=reason, at=utc_now()
+        request.app.state.engine, address, verb, by=access.caller, reason=reason, at=utc_now()
     )
+    return moved(done)
+
+
+def moved(done: Operated | Refusal) -> models.MoveAnswer:
+    """The answer to a step. Raises `Problem`."""
     if isinstance(done, Refusal):
         raise refused([done])
     return models.MoveAnswer(
-        name=address.name,
-        tenant=address.tenant,
+        name=done.item.name,
+        tenant=done.item.address.tenant,
         version=done.item.version,
         state=done.item.state,
         manifest=done.manifest,
@@ -90,38 +106,39 @@ async def move(
 
 
 @router.post("/subscriptions/{name}/pause", tags=["subscriptions"], summary="Stop a subscription for a while")
-async def pause(
-    name: str,
-    body: models.MoveRequest,
-    request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
-) -> models.MoveAnswer:
+async def pause(name: str, body: models.MoveRequest, request: Request, access: Entered) -> models.MoveAnswer:
     """What arrives meanwhile is recorded and not kept."""
-    return await move(request, Address(tenant, "Subscription", name), "pause", principal, body.reason)
+    return await move(request, access, "Subscription", name, verb="pause", reason=body.reason)
 
 
 @router.post(
     "/subscriptions/{name}/resume", tags=["subscriptions"], summary="Let a paused subscription go on"
 )
 async def resume(
-    name: str,
-    body: models.MoveRequest,
-    request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
+    name: str, body: models.ResumeRequest, request: Request, access: Entered
 ) -> models.MoveAnswer:
-    """It is active from the manifest version in the answer."""
-    return await move(request, Address(tenant, "Subscription", name), "resume", principal, body.reason)
+    """A pause ends, and so does what suspends it: from the manifest version in the answer on."""
+    address, engine = Address(access.tenant, "Subscription", name), request.app.state.engine
+    if not body.reason.strip():
+        raise Problem(422, "bad_input", "resume needs a reason")
+    async with engine.connect() as connection:
+        item = await projection.one(connection, address)
+    access.require("operate", of_subscription(name, sponsor(access.facts, item)) if item else None)
+    by = access.caller.name
+    lifted = await lift(engine, address, body.held, actor=by, reason=body.reason, at=utc_now())
+    if lifted is None or item is None or item.state is State.PAUSED:
+        return await move(request, access, "Subscription", name, verb="resume", reason=body.reason)
+    return models.MoveAnswer(
+        name=name,
+        tenant=access.tenant,
+        version=item.version,
+        state=item.state,
+        manifest=lifted.manifest,
+        lifted=[to_people("sus", one.id) for one in lifted.suspensions],
+    )
 
 
 @router.post("/subscriptions/{name}/delete", tags=["subscriptions"], summary="End a subscription")
-async def delete(
-    name: str,
-    body: models.MoveRequest,
-    request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
-) -> models.MoveAnswer:
+async def delete(name: str, body: models.MoveRequest, request: Request, access: Entered) -> models.MoveAnswer:
     """Its history stays, and its name yields only to a revival."""
-    return await move(request, Address(tenant, "Subscription", name), "delete", principal, body.reason)
+    return await move(request, access, "Subscription", name, verb="delete", reason=body.reason)

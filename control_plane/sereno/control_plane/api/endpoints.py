@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 
 from sereno.control_plane import applying, endpoint_secrets
 from sereno.control_plane.api import models
-from sereno.control_plane.api.authentication import Authenticated
-from sereno.control_plane.api.changing import Tenant, move
+from sereno.control_plane.api.changing import Entered, move
 from sereno.control_plane.api.refusing import bad_documents, refused, unknown
 from sereno.control_plane.applying import Applied
+from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.endpoint_secrets import Kept
 from sereno.control_plane.minting import utc_now
@@ -19,7 +19,6 @@ from sereno.control_plane.store import projection
 from sereno.mailbox.engine.problems import Problem
 from sereno.subscriptions.documents import API_VERSION
 from sereno.subscriptions.faults import Faults
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 router = APIRouter(prefix="/v1", tags=["endpoints"])
 
@@ -28,11 +27,11 @@ router = APIRouter(prefix="/v1", tags=["endpoints"])
 async def add(
     body: models.EndpointRequest,
     request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
+    access: Entered,
 ) -> models.EndpointAnswer:
     """Refused when the name is taken. A secret that is made here is in the answer and nowhere else."""
-    address = Address(tenant, "Endpoint", body.name)
+    address = Address(access.tenant, "Endpoint", body.name)
+    access.require("declare")
     async with request.app.state.engine.connect() as connection:
         if await projection.one(connection, address) is not None:
             raise Problem(409, "already_exists", f"{address} exists; change it with apply")
@@ -42,8 +41,8 @@ async def add(
         spec["secrets"] = [kept.reference]
     elif body.secret is not None:
         raise Problem(422, "bad_input", "secret: not allowed beside spec.secrets")
-    metadata = {"name": body.name, "tenant": tenant, "labels": body.labels}
-    return await _apply(request, principal.name, metadata, spec, kept)
+    metadata = {"name": body.name, "tenant": access.tenant, "labels": body.labels}
+    return await _apply(request, access.caller, metadata, spec, kept)
 
 
 @router.post("/endpoints/{name}/rotate", summary="Replace the secret of an endpoint")
@@ -51,11 +50,11 @@ async def rotate(
     name: str,
     body: models.RotateRequest,
     request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
+    access: Entered,
 ) -> models.EndpointAnswer:
     """Old and new secret are accepted until it is finished."""
-    address = Address(tenant, "Endpoint", name)
+    address = Address(access.tenant, "Endpoint", name)
+    access.require("declare")
     item = await _live(request, address)
     spec, kept = dict(item.spec), None
     if body.finish:
@@ -69,8 +68,8 @@ async def rotate(
             else _kept(request, body.secret, spec["scheme"], address)
         )
         spec["secrets"] = endpoint_secrets.rotated(spec["secrets"], kept.reference)
-    metadata = {"name": name, "tenant": tenant, "labels": dict(item.labels), "version": item.version}
-    return await _apply(request, principal.name, metadata, spec, kept)
+    metadata = {"name": name, "tenant": access.tenant, "labels": dict(item.labels), "version": item.version}
+    return await _apply(request, access.caller, metadata, spec, kept)
 
 
 @router.post("/endpoints/{name}/pause", summary="Pause an endpoint")
@@ -78,11 +77,10 @@ async def pause(
     name: str,
     body: models.MoveRequest,
     request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
+    access: Entered,
 ) -> models.MoveAnswer:
     """What is sent to it is recorded, and wakes nobody."""
-    return await move(request, Address(tenant, "Endpoint", name), "pause", principal, body.reason)
+    return await move(request, access, "Endpoint", name, verb="pause", reason=body.reason)
 
 
 @router.post("/endpoints/{name}/resume", summary="Let a paused endpoint go on")
@@ -90,11 +88,10 @@ async def resume(
     name: str,
     body: models.MoveRequest,
     request: Request,
-    principal: Authenticated,
-    tenant: Tenant = DEFAULT_TENANT,
+    access: Entered,
 ) -> models.MoveAnswer:
     """It is active from the manifest version in the answer."""
-    return await move(request, Address(tenant, "Endpoint", name), "resume", principal, body.reason)
+    return await move(request, access, "Endpoint", name, verb="resume", reason=body.reason)
 
 
 async def _live(request: Request, address: Address) -> Item:
@@ -122,14 +119,14 @@ def _kept(request: Request, given: Any, scheme: str, address: Address) -> Kept:
 
 async def _apply(
     request: Request,
-    actor: str,
+    by: Caller,
     metadata: Mapping[str, object],
     spec: Mapping[str, object],
     kept: Kept | None,
 ) -> models.EndpointAnswer:
     document = {"apiVersion": API_VERSION, "kind": "Endpoint", "metadata": metadata, "spec": spec}
     applied = await applying.apply(
-        request.app.state.engine, applying.Request(yaml.safe_dump(document), actor, utc_now())
+        request.app.state.engine, applying.Request(yaml.safe_dump(document), by, utc_now())
     )
     if isinstance(applied, Faults):
         raise bad_documents(applied)

@@ -8,7 +8,7 @@ from sereno.mailbox.engine.problems import Problem
 from sereno.subscriptions.faults import Faults
 
 # What is not here is a conflict with the state of the catalog.
-_STATUS = {"not_found": 404, "reason_required": 422}
+_STATUS = {"not_found": 404, "reason_required": 422, "forbidden": 403, "rejected": 403}
 _CODE = {"reason_required": "bad_input"}
 
 
@@ -27,7 +27,12 @@ def refused(refusals: Sequence[Refusal]) -> Problem:
         for refusal in refusals
     ]
     detail = "; ".join(refusal.message for refusal in refusals)
-    more = {} if first.current_version is None else {"current_version": first.current_version}
+    told = {
+        "current_version": first.current_version,
+        "rule": first.rule,
+        "policy_version": first.policy_version,
+    }
+    more = {name: value for name, value in told.items() if value is not None}
     return Problem(
         _STATUS.get(first.code, 409), _CODE.get(first.code, first.code), detail, refusals=listed, **more
     )

@@ -1,6 +1,6 @@
 """From objects of the catalog to the shapes of answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sereno.control_plane import endpoint_secrets
 from sereno.control_plane.api import models
@@ -10,6 +10,8 @@ from sereno.control_plane.catalog.event import RecordedEvent
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.plan import Step
 from sereno.control_plane.reports.inbox import Activity
+from sereno.control_plane.store.suspensions import Suspension
+from sereno.envelope.identifiers import to_people
 from sereno.subscriptions.upcoming import Upcoming
 
 
@@ -39,6 +41,7 @@ class Renderer:
             state=item.state,
             change=step.change,
             url=self.url(tokens.get(item.address)),
+            waits=list(step.asks),
         )
 
     def entry(self, item: Item) -> models.CatalogEntry:
@@ -51,11 +54,27 @@ class Renderer:
         spec = {**item.spec, "secrets": endpoint_secrets.shown(item.spec["secrets"])}
         return models.EndpointEntry(**{**fields, "spec": spec}, url=self.url(tokens.get(item.address)))
 
-    def subscription(self, item: Item, activities: Mapping[str, Activity]) -> models.SubscriptionEntry:
-        """A subscription with its activity."""
+    def subscription(
+        self, item: Item, activities: Mapping[str, Activity], suspensions: Sequence[Suspension] = ()
+    ) -> models.SubscriptionEntry:
+        """A subscription with its activity and what suspends it."""
         known = activities.get(item.address.name, Activity(None, {}))
         activity = models.Activity(last_delivered_at=known.last_delivered_at, outcomes=dict(known.counts))
-        return models.SubscriptionEntry(**_fields(item), activity=activity)
+        return models.SubscriptionEntry(
+            **_fields(item), activity=activity, suspensions=[_suspension(one) for one in suspensions]
+        )
+
+
+def _suspension(one: Suspension) -> models.Suspension:
+    return models.Suspension(
+        id=to_people("sus", one.id),
+        cause=one.cause,
+        subject=one.subject,
+        at=one.at,
+        sentence=one.sentence,
+        lifted_at=one.lifted_at,
+        held=one.held,
+    )
 
 
 def preview(item: Item, found: Upcoming) -> models.SubscriptionPreview:

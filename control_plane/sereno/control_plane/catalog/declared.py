@@ -1,6 +1,7 @@
-"""Decider of the objects that are simply declared: tenants, agents and endpoints.
+"""Decider of the objects that are simply declared: tenants, principals, agents, endpoints, grants and policies.
 
-Their life: absent -> active -> deleted -> (only when asked to revive) active.
+Their life: absent -> active -> deleted -> (only when asked to revive) active; some are paused in between, and a
+policy may be born pending until others have released it.
 """
 
 from collections.abc import Mapping
@@ -25,6 +26,7 @@ class Declare:
     token_sha256: str | None = None
     expected_version: int | None = None
     revive: bool = False
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """Pause an endpoint, so that what comes is recorded and wakes nobody; or let it go on."""
+    """Pause an endpoint, so that what comes is recorded and wakes nobody; suspend an agent or a principal; or let it go on."""
 
     address: Address
     verb: Literal["pause", "resume"]
@@ -75,16 +77,21 @@ def decide(item: Item | None, command: Declare | Withdraw | Switch) -> tuple[New
             return Refusal("not_found", f"{command.address} does not exist")
         return (NewEvent(f"{prefix}.deleted", {}),) if item.live else ()
     refusal = objection(item, command)
-    if refusal is not None:
-        return refusal
+    return _declared(item, command, prefix) if refusal is None else refusal
+
+
+def _declared(item: Item | None, command: Declare, prefix: str) -> tuple[NewEvent, ...]:
     written = {"spec": dict(command.spec), "labels": dict(command.labels)}
     if item is None:
         data = {"id": str(command.id), **written, "token_sha256": command.token_sha256}
-        return (NewEvent(f"{prefix}.declared", data),)
+        return (NewEvent(f"{prefix}.requested" if command.pending else f"{prefix}.declared", data),)
     if not item.live:
         return (NewEvent(f"{prefix}.revived", {**written, "token_sha256": command.token_sha256}),)
-    if item.spec == command.spec and item.labels == command.labels:
+    same = item.spec == command.spec and item.labels == command.labels
+    if same and (command.pending or item.state is not State.PENDING_APPROVAL):
         return ()
+    if command.pending:
+        return (NewEvent(f"{prefix}.requested", written),)
     return (NewEvent(f"{prefix}.edited", written),)
 
 
@@ -92,18 +99,21 @@ def _switched(item: Item | None, command: Switch) -> tuple[NewEvent, ...] | Refu
     if item is None or not item.live:
         return Refusal("not_found", f"{command.address} does not exist")
     wanted = State.PAUSED if command.verb == "pause" else State.ACTIVE
-    return () if item.state is wanted else (NewEvent(f"endpoint.{command.verb}d", {}),)
+    return () if item.state is wanted else (NewEvent(f"{command.address.kind.lower()}.{command.verb}d", {}),)
 
 
 def evolve(item: Item | None, where: Address, event: RecordedEvent) -> Item:
     """The object after the event."""
     data = event.data
     if item is None:
-        return born(where, event, State.ACTIVE)
+        pending = event.type.endswith(".requested")
+        return born(where, event, State.PENDING_APPROVAL if pending else State.ACTIVE)
     moved = replace(item, revision=event.version, updated_at=event.recorded)
     match event.type.partition(".")[2]:
         case "deleted":
             return replace(moved, state=State.DELETED, token_sha256=None)
+        case "requested":
+            return rewritten(moved, data)
         case "paused":
             return replace(moved, state=State.PAUSED)
         case "resumed":
@@ -112,7 +122,9 @@ def evolve(item: Item | None, where: Address, event: RecordedEvent) -> Item:
             token = data["token_sha256"]
             return replace(rewritten(moved, data), state=State.ACTIVE, token_sha256=token)
         case _:
-            return rewritten(moved, data)
+            # Whoever edits what waits has the right to: it is in force with this text.
+            waiting = item.state is State.PENDING_APPROVAL
+            return replace(rewritten(moved, data), state=State.ACTIVE if waiting else item.state)
 
 
 def born(where: Address, event: RecordedEvent, state: State) -> Item:

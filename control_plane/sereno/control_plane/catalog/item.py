@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sereno.subscriptions.lifecycle import State
 
-Kind = Literal["Tenant", "Agent", "Endpoint", "Token", "Subscription"]
+Kind = Literal["Tenant", "Agent", "Endpoint", "Token", "Subscription", "Principal", "Grant", "Policy"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,6 +43,16 @@ class Item:
     created_by: str
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def kind(self) -> str:
+        """What it is."""
+        return self.address.kind
+
+    @property
+    def name(self) -> str:
+        """Its name within tenant and kind."""
+        return self.address.name
 
     @property
     def live(self) -> bool:

@@ -1,7 +1,7 @@
 """What applying documents would do to the catalog: every step, or everything that stands against it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -10,16 +10,18 @@ from sereno.control_plane.catalog import declared, subscription
 from sereno.control_plane.catalog.decider import Command, decide, fold
 from sereno.control_plane.catalog.event import RecordedEvent, record
 from sereno.control_plane.catalog.item import Address, Item
+from sereno.control_plane.catalog.judging import Judge, Verdict, judged
 from sereno.control_plane.catalog.reference import address_of, missing
 from sereno.control_plane.catalog.refusal import Refusal, Refusals
 from sereno.subscriptions import schedule
 from sereno.subscriptions.documents import Document
 from sereno.subscriptions.faults import Fault, Faults
+from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import SubscriptionSpec
 
-Change = Literal["created", "updated", "unchanged", "deleted"]
+Change = Literal["created", "updated", "unchanged", "deleted", "pending"]
 # What refers to others goes before what others refer to.
-_PRUNE_ORDER = ("Subscription", "Endpoint", "Agent")
+_PRUNE_ORDER = ("Subscription", "Endpoint", "Grant", "Agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,35 @@ class Known:
     live: frozenset[Address]
     prunable: tuple[Item, ...] = ()
     dependents: Mapping[Address, frozenset[Address]] | None = None
+    judge: Judge | None = None
+
+    def doomed(self, wanted: Collection[Address]) -> list[Item]:
+        """What pruning removes."""
+        return [item for item in self.prunable if item.address not in wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The text that a document asks for."""
+
+    spec: Mapping[str, Any]
+    labels: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One object of the plan: before, after, and the events between."""
+    """One object of the plan: before, after, and the events between.
+
+    `asks` are the reasons why it waits for a person, with what was asked for in `wanted` where that is not in force yet.
+    """
 
     change: Change
     before: Item | None
     after: Item
     events: tuple[RecordedEvent, ...]
+    asks: tuple[str, ...] = ()
+    quorum: int = 1
+    wanted: Wanted | None = None
 
 
 def plan(
@@ -69,14 +90,17 @@ def plan(
 ) -> tuple[Step, ...] | Faults | Refusals:
     """The steps in the documents' order and then the deletions; or all faults, else all refusals."""
     wanted = {address_of(document) for document in documents}
-    doomed = [item for item in known.prunable if item.address not in wanted]
+    doomed = known.doomed(wanted)
     existing = (known.live | wanted) - {item.address for item in doomed}
     faults = Faults.of([*missing(documents, existing), *_over(documents, known, intent.at)])
     if faults:
         return faults
-    refusals = list(_in_use(doomed, known, wanted))
-    commands = [*_declarations(documents, known, minted, intent), *_deletions(doomed, intent)]
-    answers = [step(before, command, intent) for before, command in commands]
+    verdicts, refusals = _judged(documents, known, doomed)
+    refusals += _in_use(doomed, known, wanted)
+    answers = [
+        *_declarations(documents, known, minted, intent, verdicts),
+        *(step(before, command, intent) for before, command in _deletions(doomed, intent)),
+    ]
     refusals += [answer for answer in answers if isinstance(answer, Refusal)]
     if refusals:
         return Refusals(tuple(refusals))
@@ -108,25 +132,60 @@ def _in_use(doomed: Sequence[Item], known: Known, wanted: set[Address]) -> Itera
             yield Refusal("in_use", message, item.version)
 
 
+def _judged(
+    documents: Sequence[Document], known: Known, doomed: Sequence[Item]
+) -> tuple[Mapping[Address, Verdict], list[Refusal]]:
+    if known.judge is None:
+        return {}, []
+    return judged(known.judge, documents, known.items, doomed)
+
+
 def _declarations(
-    documents: Sequence[Document], known: Known, minted: Sequence[Minted], intent: Intent
-) -> Iterator[tuple[Item | None, Command]]:
+    documents: Sequence[Document],
+    known: Known,
+    minted: Sequence[Minted],
+    intent: Intent,
+    verdicts: Mapping[Address, Verdict],
+) -> Iterator[Step | Refusal]:
     for document, fresh in zip(documents, minted, strict=True):
         address = address_of(document)
-        text: dict[str, Any] = {
-            "address": address,
-            "spec": document.canonical(),
-            "labels": dict(document.metadata.labels),
-            "id": fresh.id,
-            "expected_version": document.metadata.version,
-            "revive": intent.revive,
-        }
-        if address.kind == "Subscription":
-            command: Command = subscription.Declare(**text, actor=intent.actor, reason=intent.reason)
-        else:
-            token = fresh.token_sha256 if address.kind == "Endpoint" else None
-            command = declared.Declare(**text, token_sha256=token)
-        yield known.items.get(address), command
+        before, verdict = known.items.get(address), verdicts.get(address)
+        wanted = Wanted(document.canonical(), dict(document.metadata.labels))
+        command = _declaration(document, wanted, fresh, intent, pending=bool(verdict and verdict.asks))
+        yield _asking(step(before, command, intent), before, wanted, verdict)
+
+
+def _asking(
+    answer: Step | Refusal, before: Item | None, wanted: Wanted, verdict: Verdict | None
+) -> Step | Refusal:
+    """What waits for a person: a new object is born so; of an edit only the request is kept."""
+    if isinstance(answer, Refusal) or verdict is None or not verdict.asks:
+        return answer
+    if before is not None and not before.live:
+        return Refusal(
+            "forbidden", f"{before.address} was deleted; only a person with the right to it revives it"
+        )
+    if before is None or before.state in {State.PENDING_APPROVAL, State.REJECTED}:
+        return replace(answer, asks=verdict.asks, quorum=verdict.quorum, wanted=wanted)
+    return Step("pending", before, before, (), verdict.asks, verdict.quorum, wanted)
+
+
+def _declaration(
+    document: Document, wanted: Wanted, fresh: Minted, intent: Intent, *, pending: bool
+) -> Command:
+    address = address_of(document)
+    text: dict[str, Any] = {
+        "address": address,
+        "spec": wanted.spec,
+        "labels": wanted.labels,
+        "id": fresh.id,
+        "expected_version": document.metadata.version,
+        "revive": intent.revive,
+        "pending": pending,
+    }
+    if address.kind == "Subscription":
+        return subscription.Declare(**text, actor=intent.actor, reason=intent.reason)
+    return declared.Declare(**text, token_sha256=fresh.token_sha256 if address.kind == "Endpoint" else None)
 
 
 def _deletions(doomed: Sequence[Item], intent: Intent) -> Iterator[tuple[Item, Command]]:

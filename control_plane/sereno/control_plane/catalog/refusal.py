@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Code = Literal["version_conflict", "deleted", "not_found", "in_use", "not_allowed", "reason_required"]
+Code = Literal[
+    "version_conflict",
+    "deleted",
+    "not_found",
+    "in_use",
+    "not_allowed",
+    "reason_required",
+    "forbidden",
+    "rejected",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +22,8 @@ class Refusal:
     code: Code
     message: str
     current_version: int | None = None
+    rule: str | None = None
+    policy_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

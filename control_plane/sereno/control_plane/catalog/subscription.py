@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sereno.control_plane.catalog.declared import born, objection, rewritten
@@ -27,7 +27,7 @@ EVENT_TYPES: Mapping[str, str] = {
     "delete": "subscription.deleted",
     "revive": "subscription.revived",
 }
-_WITH_TEXT = frozenset({"create", "edit", "revive"})
+_WITH_TEXT = frozenset({"create", "edit", "revive", "submit", "activate"})
 _CODES: Mapping[str, Code] = {"unknown": "not_found", "reason_required": "reason_required"}
 
 
@@ -43,6 +43,7 @@ class Declare:
     reason: str | None = None
     expected_version: int | None = None
     revive: bool = False
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,32 @@ def decide(item: Item | None, command: Declare | Move) -> tuple[NewEvent, ...] |
         return refusal
     text: dict[str, Any] = {"spec": dict(command.spec), "labels": dict(command.labels)}
     if item is None:
-        create = lifecycle.Create(command.actor, State.ACTIVE, command.reason)
+        create = lifecycle.Create(command.actor, _born(command), command.reason)
         return _moved(None, create, command.address, {"id": str(command.id), **text})
     if not item.live:
         revive = lifecycle.Step("revive", command.actor, command.reason)
         return _moved(item, revive, command.address, text)
+    if item.state is State.PENDING_APPROVAL and not command.pending:
+        return _taken_over(item, command, text)
+    if item.state is State.REJECTED:
+        verb: lifecycle.Verb = "submit" if command.pending else "activate"
+        return _moved(item, lifecycle.Step(verb, command.actor, command.reason), command.address, text)
     if item.spec == command.spec and item.labels == command.labels:
         return ()
     return _moved(item, lifecycle.Step("edit", command.actor, command.reason), command.address, text)
+
+
+def _taken_over(item: Item, command: Declare, text: Mapping[str, Any]) -> tuple[NewEvent, ...] | Refusal:
+    """Who has the right to declare it makes what waits their own: with this text it is in force."""
+    edited = _moved(item, lifecycle.Step("edit", command.actor, command.reason), command.address, text)
+    approved = _moved(item, lifecycle.Step("approve", command.actor, command.reason), command.address, {})
+    if isinstance(edited, Refusal) or isinstance(approved, Refusal):
+        return edited if isinstance(edited, Refusal) else approved
+    return (*edited, *approved)
+
+
+def _born(command: Declare) -> Literal[State.PENDING_APPROVAL, State.ACTIVE]:
+    return State.PENDING_APPROVAL if command.pending else State.ACTIVE
 
 
 def _moved(

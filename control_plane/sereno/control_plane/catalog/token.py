@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from sereno.control_plane.catalog.event import NewEvent, RecordedEvent
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.subscriptions.lifecycle import State
+from sereno.subscriptions.models.types import format_instant
 
 EVERY_TENANT = "*"
 """The tenant of a token that is valid in each tenant; no tenant can be named so."""
@@ -21,6 +23,8 @@ class Issue:
     sha256: str
     principal: str
     scopes: tuple[str, ...]
+    expires: datetime | None = None
+    label: str | None = None
 
     @property
     def address(self) -> Address:
@@ -46,6 +50,8 @@ def decide(item: Item | None, command: Issue | Revoke) -> tuple[NewEvent, ...]:
         "token_sha256": command.sha256,
         "principal": command.principal,
         "scopes": list(command.scopes),
+        "expires": None if command.expires is None else format_instant(command.expires),
+        "label": command.label,
     }
     return (NewEvent("token.issued", data),)
 
@@ -62,7 +68,11 @@ def evolve(item: Item | None, where: Address, event: RecordedEvent) -> Item:
         revision=event.version,
         state=State.ACTIVE,
         labels={},
-        spec={"principal": event.data["principal"], "scopes": event.data["scopes"]},
+        spec={
+            name: event.data[name]
+            for name in ("principal", "scopes", "expires", "label")
+            if event.data[name] is not None
+        },
         token_sha256=event.data["token_sha256"],
         created_by=event.actor,
         created_at=event.recorded,

@@ -1,27 +1,19 @@
-"""The commands of the control plane: declaring, comparing, and looking at what is declared."""
+"""The commands of the control plane: declaring, deciding, and looking at what is declared."""
 
-import typer
-
-from sereno.control_plane.commands import agents, endpoints, subscriptions
-from sereno.control_plane.commands.apply import apply
-from sereno.control_plane.commands.diff import diff
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this part to the `sereno` command."""
-    app.command("apply")(apply)
-    app.command("diff")(diff)
-    agents.add_to(_group(app, "agent", "Agents: who can be woken."))
-    subscriptions.add_to(_group(app, "sub", "Subscriptions: what wakes whom, and within which limits."))
-    webhook = _group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
-    endpoints.add_to(_group(webhook, "endpoint", "Endpoints: one URL a sender."))
-
-
-def _group(app: typer.Typer, name: str, about: str) -> typer.Typer:
-    """The group of this name; another part may have begun it."""
-    for known in app.registered_groups:
-        if known.name == name and known.typer_instance is not None:
-            return known.typer_instance
-    group = typer.Typer(help=about, no_args_is_help=True)
-    app.add_typer(group, name=name)
-    return group
+WORDS = {
+    "apply": f"{__name__}.apply",
+    "diff": f"{__name__}.diff",
+    "whoami": f"{__name__}.principals",
+    "principal": f"{__name__}.principals",
+    "token": f"{__name__}.tokens",
+    "grants": f"{__name__}.grants",
+    "deny": f"{__name__}.grants",
+    "can": f"{__name__}.grants",
+    "policy": f"{__name__}.policies",
+    "approvals": f"{__name__}.approvals",
+    "audit": f"{__name__}.audit",
+    "agent": f"{__name__}.agents",
+    "sub": f"{__name__}.subscriptions",
+    "webhook": f"{__name__}.endpoints",
+}
+"""The module that registers each command."""

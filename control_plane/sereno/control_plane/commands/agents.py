@@ -1,24 +1,40 @@
-"""`sereno agent list|show`."""
+"""`sereno agent list|show|suspend|resume`."""
 
 import typer
 
-from sereno.control_plane.commands import listing
-from sereno.control_plane.commands.flags import ControlUrl, Data, Json, Name, Tenant, Token, control, planes
+from sereno.control_plane.commands import in_force, listing
+from sereno.control_plane.commands.flags import (
+    ControlUrl,
+    Data,
+    ExecutionUrl,
+    Json,
+    Name,
+    Tenant,
+    Token,
+    Why,
+    control,
+    planes,
+)
+from sereno.mailbox.cli.client import segment
+from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/agents"
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_agents)
-    group.command("show")(show_agent)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    agent_group = group(app, "agent", "Agents: who can be woken.")
+    agent_group.command("list")(list_agents)
+    agent_group.command("show")(show_agent)
+    agent_group.command("suspend")(suspend)
+    agent_group.command("resume")(resume)
 
 
 def list_agents(
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -36,7 +52,7 @@ def list_agents(
 def show_agent(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -48,3 +64,43 @@ def show_agent(
         print_json(agent)
     else:
         typer.echo(listing.as_yaml(agent))
+
+
+def suspend(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = None,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let nothing wake an agent; who holds its work is told to stop."""
+    _move(planes(control_url, execution_url, token, data), "suspend", name, tenant, reason, json=json)
+
+
+def resume(
+    name: Name,
+    *,
+    reason: Why,
+    tenant: Tenant = None,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let a suspended agent be woken again."""
+    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+
+
+def _move(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
+    answer = control(found).post(f"{PATH}/{segment(name, 'NAME')}/{verb}", {"reason": reason}, tenant=tenant)
+    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
+    if json:
+        print_json({**answer, "in_force": behind is None, "hint": behind})
+        return
+    typer.echo(f"{answer['name']} is {'suspended' if verb == 'suspend' else 'active'}")
+    typer.echo(behind or "in force on the execution plane")

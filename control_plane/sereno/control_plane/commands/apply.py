@@ -25,6 +25,11 @@ from sereno.mailbox.cli.output import print_json, print_table
 _COLUMNS = ("kind", "tenant", "name", "id", "version", "state", "change")
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(apply)
+
+
 def apply(
     file: Files = None,
     *,

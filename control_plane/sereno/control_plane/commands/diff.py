@@ -25,6 +25,11 @@ from sereno.mailbox.cli.output import print_json
 DRIFT = 1
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command()(diff)
+
+
 def diff(
     file: Files = None,
     *,

@@ -23,8 +23,8 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/endpoints"
 Reference = Annotated[
@@ -37,14 +37,16 @@ Seal = Annotated[
 ]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("add")(add_endpoint)
-    group.command("list")(list_endpoints)
-    group.command("show")(show_endpoint)
-    group.command("rotate")(rotate_endpoint)
-    group.command("pause")(pause_endpoint)
-    group.command("resume")(resume_endpoint)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    webhook = group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
+    endpoint = group(webhook, "endpoint", "Endpoints: one URL a sender.")
+    endpoint.command("add")(add_endpoint)
+    endpoint.command("list")(list_endpoints)
+    endpoint.command("show")(show_endpoint)
+    endpoint.command("rotate")(rotate_endpoint)
+    endpoint.command("pause")(pause_endpoint)
+    endpoint.command("resume")(resume_endpoint)
 
 
 def add_endpoint(
@@ -59,7 +61,7 @@ def add_endpoint(
     algorithm: Annotated[str | None, typer.Option(help="hmac: sha1, sha256, sha384 or sha512.")] = None,
     max_body: Annotated[str | None, typer.Option(help="Largest body, such as 64KiB.")] = None,
     rate: Annotated[str | None, typer.Option(help="Most requests, such as 600/min.")] = None,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -89,7 +91,7 @@ def rotate_endpoint(
     secret: Annotated[str | None, typer.Option(help="env:NAME or file:PATH of the new secret.")] = None,
     seal: Seal = None,
     finish: Annotated[bool, typer.Option("--finish", help="End the older of two secrets.")] = False,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -107,7 +109,7 @@ def pause_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -122,7 +124,7 @@ def resume_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -156,7 +158,7 @@ def _answered(found: Discovery, answer: Mapping[str, Any], *, json: bool) -> Non
     typer.echo(behind or "in force on the execution plane")
 
 
-def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+def _moved(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:
     path = f"{PATH}/{quote(name, safe='')}/{verb}"
     answer = control(found).post(path, {"reason": reason}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
@@ -169,7 +171,7 @@ def _moved(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, 
 
 def list_endpoints(
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -187,7 +189,7 @@ def list_endpoints(
 def show_endpoint(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,

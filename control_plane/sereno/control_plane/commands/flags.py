@@ -10,7 +10,9 @@ from sereno.mailbox.cli.discovery import Discovery, discover
 from sereno.mailbox.cli.exits import CommandError
 
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
-Tenant = Annotated[str, typer.Option("--tenant", help="Whose objects.")]
+Tenant = Annotated[
+    str | None, typer.Option("--tenant", help="Whose objects; the token's own tenant, if not given.")
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its metadata.name.")]
 Why = Annotated[str, typer.Option("--reason", help="Why; it stays in the history.")]
 Files = Annotated[

@@ -9,7 +9,7 @@ import yaml
 from sereno.mailbox.cli.client import Client, segment
 
 
-def every(client: Client, path: str, tenant: str) -> Iterator[Mapping[str, Any]]:
+def every(client: Client, path: str, tenant: str | None) -> Iterator[Mapping[str, Any]]:
     """All objects of a collection, page by page."""
     after: str | None = None
     while True:
@@ -20,7 +20,7 @@ def every(client: Client, path: str, tenant: str) -> Iterator[Mapping[str, Any]]
             return
 
 
-def one(client: Client, path: str, name: str, tenant: str, *more: str) -> Any:
+def one(client: Client, path: str, name: str, tenant: str | None, *more: str) -> Any:
     """One object of a collection, or what lies below it."""
     return client.get("/".join((path, segment(name, "NAME"), *more)), tenant=tenant)
 

@@ -1,7 +1,7 @@
-"""`sereno sub list|show|preview|history|pause|resume|delete`."""
+"""`sereno sub list|show|preview|history|pause|resume|reassign|delete`."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,26 +20,29 @@ from sereno.control_plane.commands.flags import (
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
-from sereno.subscriptions.models.metadata import DEFAULT_TENANT
 
 PATH = "/v1/subscriptions"
+Held = Literal["deliver", "drop", "review"]
 
 
-def add_to(group: typer.Typer) -> None:
-    """Add the commands to their group."""
-    group.command("list")(list_subscriptions)
-    group.command("show")(show_subscription)
-    group.command("preview")(preview)
-    group.command("history")(show_history)
-    group.command("pause")(pause)
-    group.command("resume")(resume)
-    group.command("delete")(delete)
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    sub_group = group(app, "sub", "Subscriptions: what wakes whom, and within which limits.")
+    sub_group.command("list")(list_subscriptions)
+    sub_group.command("show")(show_subscription)
+    sub_group.command("preview")(preview)
+    sub_group.command("history")(show_history)
+    sub_group.command("pause")(pause)
+    sub_group.command("resume")(resume)
+    sub_group.command("reassign")(reassign)
+    sub_group.command("delete")(delete)
 
 
 def list_subscriptions(
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -59,7 +62,7 @@ def _row(known: Mapping[str, Any]) -> list[Any]:
     return [
         known["name"],
         known["version"],
-        known["state"],
+        _state(known),
         spec["agent"],
         "/".join(spec["source"]),
         activity["outcomes"].get("delivered", 0),
@@ -67,10 +70,16 @@ def _row(known: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+def _state(known: Mapping[str, Any]) -> str:
+    """As it acts: an open suspension stands in the way of an active one."""
+    open_ones = [one for one in known["suspensions"] if one["lifted_at"] is None and one["subject"] is None]
+    return "suspended" if open_ones and known["state"] == "active" else str(known["state"])
+
+
 def show_subscription(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -89,7 +98,7 @@ def preview(
     *,
     count: Annotated[int, typer.Option(min=1, max=1000, help="How many times.")] = 10,
     after: Annotated[str | None, typer.Option(help="From when on; now, if not given.")] = None,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -112,7 +121,7 @@ def preview(
 def show_history(
     name: Name,
     *,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     token: Token = None,
@@ -135,7 +144,7 @@ def pause(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -150,22 +159,50 @@ def resume(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    held: Annotated[
+        Held | None, typer.Option(help="What becomes of what was held; a storm's is kept for review.")
+    ] = None,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
     token: Token = None,
     data: Data = None,
 ) -> None:
-    """Let a paused subscription go on."""
-    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+    """Let a paused or suspended subscription go on."""
+    more = {} if held is None else {"held": held}
+    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json, **more)
+
+
+def reassign(
+    name: Name,
+    *,
+    owner: Annotated[str, typer.Option(help="Who answers for it from now on, such as user:marta.")],
+    reason: Why,
+    tenant: Tenant = None,
+    json: Json = False,
+    control_url: ControlUrl = None,
+    execution_url: ExecutionUrl = None,
+    token: Token = None,
+    data: Data = None,
+) -> None:
+    """Let another answer for a subscription: it uses that principal's rights from now on."""
+    found = planes(control_url, execution_url, token, data)
+    path = f"{PATH}/{segment(name, 'NAME')}/reassign"
+    answer = control(found).post(path, {"owner": owner, "reason": reason}, tenant=tenant)
+    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
+    if json:
+        print_json({**answer, "in_force": behind is None, "hint": behind})
+        return
+    typer.echo(f"{name} belongs to {owner} (version {answer['version']})")
+    typer.echo(behind or "in force on the execution plane")
 
 
 def delete(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = DEFAULT_TENANT,
+    tenant: Tenant = None,
     json: Json = False,
     control_url: ControlUrl = None,
     execution_url: ExecutionUrl = None,
@@ -176,12 +213,16 @@ def delete(
     _move(planes(control_url, execution_url, token, data), "delete", name, tenant, reason, json=json)
 
 
-def _move(found: Discovery, verb: str, name: str, tenant: str, reason: str, *, json: bool) -> None:
+def _move(
+    found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool, **more: str
+) -> None:
     path = f"{PATH}/{segment(name, 'NAME')}/{verb}"
-    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
+    answer = control(found).post(path, {"reason": reason, **more}, tenant=tenant)
     behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
     if json:
         print_json({**answer, "in_force": behind is None, "hint": behind})
         return
     typer.echo(f"{answer['name']} is {answer['state']} (version {answer['version']})")
+    for suspension in answer.get("lifted", ()):
+        typer.echo(f"lifted {suspension}")
     typer.echo(behind or "in force on the execution plane")

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from sereno.control_plane.catalog.item import Item
 from sereno.control_plane.store.heads import Head
-from sereno.subscriptions.snapshot import CatalogObject, Manifest, canonical, entry, key, root
+from sereno.subscriptions.policy import text as policy_text
+from sereno.subscriptions.policy.facts import SHIPPED
+from sereno.subscriptions.snapshot import CatalogObject, Lift, Manifest, canonical, entry, key, root
 
 VALIDITY = timedelta(hours=24)
 """For low-risk observation; a sensitive effect is never allowed on a manifest alone."""
+# What is shipped does not change between releases, so that its bytes and their hash do not either.
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +24,14 @@ class Built:
     blobs: Mapping[str, bytes]
 
 
-def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str) -> Built:
-    """The manifest of a tenant with these objects; tokens valid in every tenant are among them."""
-    objects = [_object(head.tenant, item) for item in items]
+def build(
+    head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str, lifts: tuple[Lift, ...] = ()
+) -> Built:
+    """The manifest of a tenant with these objects; tokens and principals of every tenant are among them.
+
+    The shipped policies travel too, so that the other plane decides by the version that is pinned here.
+    """
+    objects = [_object(head.tenant, item) for item in items] + [_shipped(head.tenant)]
     entries = {key(travelling): entry(travelling) for travelling in objects}
     blobs = {entries[key(travelling)].sha256: canonical(travelling) for travelling in objects}
     manifest = Manifest(
@@ -33,9 +42,25 @@ def build(head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str
         valid_until=issued_at + VALIDITY,
         root=root(entries),
         entries=entries,
+        lifts=lifts,
         key_id=key_id,
     )
     return Built(manifest, blobs)
+
+
+def _shipped(tenant: str) -> CatalogObject:
+    policy = policy_text.default()
+    return CatalogObject(
+        kind="Policy",
+        tenant=tenant,
+        name=SHIPPED,
+        id=SHIPPED,
+        version=int(policy.version[:13], 16),
+        state="active",
+        spec={"cedar": policy.policies, "schema": policy.schema},
+        created_by="svc:release",
+        updated_at=EPOCH,
+    )
 
 
 def _object(tenant: str, item: Item) -> CatalogObject:

@@ -14,12 +14,11 @@ from nats.js.errors import Error as JetStreamError
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.catalog.token import EVERY_TENANT
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.publishing.bucket import Bucket
 from sereno.control_plane.publishing.build import Built, build
 from sereno.control_plane.publishing.signing_key import SigningKey
-from sereno.control_plane.store import heads, projection
+from sereno.control_plane.store import heads, projection, suspensions
 from sereno.control_plane.store.heads import Head
 from sereno.control_plane.waiting import pause
 from sereno.mailbox.engine import faults
@@ -31,6 +30,8 @@ from sereno.subscriptions.snapshot import Manifest
 ROUND_SECONDS = 0.2
 RENEW_SECONDS = 60.0
 INSPECT_SECONDS = 5.0
+TOMBSTONES = 1_000
+"""How many deleted subscriptions of a tenant travel as deleted, the last ones."""
 
 
 @dataclass(slots=True)
@@ -143,6 +144,8 @@ class Publisher:
         async with self._engine.connect() as plain:
             connection = await plain.execution_options(isolation_level="REPEATABLE READ")
             head = next(head for head in await heads.all_heads(connection) if head.tenant == tenant)
-            items = await projection.live(connection, tenant)
-            items += await projection.live(connection, EVERY_TENANT, "Token")
-        return build(head, items, issued_at=utc_now(), key_id=self._key.id)
+            items = await projection.travelling(connection, tenant)
+            # An absent one would be taken for revoked. A count, not an age: one version always means one manifest.
+            items += await projection.recently_deleted(connection, tenant, TOMBSTONES)
+            lifts = await suspensions.lifts(connection, tenant)
+        return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts)

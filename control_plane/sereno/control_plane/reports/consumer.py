@@ -20,7 +20,7 @@ from sereno.mailbox.engine.bus import REPORTS
 from sereno.mailbox.engine.outbox import POSITION_HEADER
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
-from sereno.subscriptions.report import ActivityReport, loads
+from sereno.subscriptions.report import Report, loads
 
 DURABLE = "control"
 _BATCH = 200
@@ -74,7 +74,7 @@ class ReportConsumer:
         await asyncio.gather(*(message.ack() for message in messages))
         return fresh
 
-    def _readable(self, messages: list[Msg]) -> Iterator[tuple[Position, ActivityReport]]:
+    def _readable(self, messages: list[Msg]) -> Iterator[tuple[Position, Report]]:
         for message in messages:
             try:
                 yield Position.parse((message.headers or {})[POSITION_HEADER]), loads(message.data)

@@ -9,8 +9,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sereno.control_plane.reports.fold import fold
+from sereno.control_plane.store import suspensions
 from sereno.control_plane.store.tables import INBOX, SUBSCRIPTION_ACTIVITY
-from sereno.subscriptions.report import ActivityReport
+from sereno.subscriptions.report import ActivityReport, Report, SuspensionEnded, SuspensionReport
 
 # Longer than the stream keeps a report, so that no redelivery outlives its mark.
 KEEP = timedelta(days=14)
@@ -40,10 +41,13 @@ class Activity:
     counts: Mapping[str, int]
 
 
-async def receive(connection: AsyncConnection, reports: Mapping[Position, ActivityReport]) -> int:
-    """Add the reports that were not seen before, in the caller's transaction; how many these were."""
+async def receive(connection: AsyncConnection, reports: Mapping[Position, Report]) -> int:
+    """Take account of the reports that were not seen before, in the caller's transaction; how many these were."""
     fresh = await _first_seen(connection, sorted(reports))
-    sums = fold(reports[position] for position in fresh)
+    new = [reports[position] for position in fresh]
+    await suspensions.begin(connection, (one for one in new if isinstance(one, SuspensionReport)))
+    await suspensions.end(connection, (one for one in new if isinstance(one, SuspensionEnded)))
+    sums = fold(one for one in new if isinstance(one, ActivityReport))
     if sums:
         rows = [
             {

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Text, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, RowMapping, Text, and_, func, literal, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -15,7 +15,7 @@ from sereno.subscriptions.lifecycle import State
 _ROWS_A_STATEMENT = 1_000
 _KEYS = ("tenant_id", "kind", "name")
 _LIVE = OBJECT.c.state != State.DELETED.value
-_PRUNABLE = ("Subscription", "Endpoint", "Agent")
+_PRUNABLE = ("Subscription", "Endpoint", "Grant", "Agent")
 
 
 async def save(connection: AsyncConnection, items: Sequence[Item]) -> None:
@@ -71,6 +71,21 @@ async def live(connection: AsyncConnection, tenant: str, *kinds: Kind) -> list[I
     return await _items(connection, OBJECT.c.tenant_id == tenant, _LIVE, *of_kind)
 
 
+async def recently_deleted(connection: AsyncConnection, tenant: str, limit: int) -> list[Item]:
+    """The subscriptions of a tenant that were deleted last, at most so many."""
+    statement = (
+        select(OBJECT)
+        .where(
+            OBJECT.c.tenant_id == tenant,
+            OBJECT.c.kind == "Subscription",
+            OBJECT.c.state == State.DELETED.value,
+        )
+        .order_by(OBJECT.c.updated_at.desc(), OBJECT.c.name)
+        .limit(limit)
+    )
+    return [_item(row) for row in (await connection.execute(statement)).mappings()]
+
+
 async def one(connection: AsyncConnection, address: Address) -> Item | None:
     """The object at an address, also when it was deleted."""
     found = await _items(
@@ -119,9 +134,45 @@ async def dependents(connection: AsyncConnection, items: Sequence[Item]) -> dict
     return found
 
 
-async def credentials(connection: AsyncConnection) -> list[Item]:
-    """Every token that is valid."""
-    return await _items(connection, OBJECT.c.kind == "Token", _LIVE)
+async def credential(connection: AsyncConnection, sha256: str) -> Item | None:
+    """The token with this hash that was not revoked. Of 256 random bits nobody learns anything by timing an index."""
+    found = await _items(connection, OBJECT.c.token_sha256 == sha256, OBJECT.c.kind == "Token", _LIVE)
+    return found[0] if found else None
+
+
+async def rights(connection: AsyncConnection, tenant: str) -> list[Item]:
+    """What rights in a tenant rest on; principals of every tenant come last, and removed ones are among them."""
+    own = await _items(
+        connection,
+        OBJECT.c.tenant_id == tenant,
+        OBJECT.c.kind.in_(("Principal", "Agent", "Grant", "Policy")),
+        or_(_LIVE, OBJECT.c.kind == "Principal"),
+    )
+    return own + await _items(connection, OBJECT.c.tenant_id == "*", OBJECT.c.kind == "Principal")
+
+
+async def subscriptions_on(connection: AsyncConnection, tenant: str, agents: Collection[str]) -> list[Item]:
+    """The live subscriptions that wake these agents."""
+    wanted = [f"agent:{name}" for name in agents]
+    return await _items(
+        connection,
+        OBJECT.c.tenant_id == tenant,
+        OBJECT.c.kind == "Subscription",
+        _LIVE,
+        OBJECT.c.spec.op("->>")("agent").in_(wanted),
+    )
+
+
+async def of_owner(connection: AsyncConnection, tenant: str, principal: str) -> list[Item]:
+    """The live subscriptions that a principal owns or created."""
+    owner = OBJECT.c.spec.op("->>")("owner")
+    return await _items(
+        connection,
+        OBJECT.c.tenant_id == tenant,
+        OBJECT.c.kind == "Subscription",
+        _LIVE,
+        or_(owner == principal, OBJECT.c.created_by == principal),
+    )
 
 
 async def page(connection: AsyncConnection, tenant: str, kind: Kind, *, after: str, limit: int) -> list[Item]:
@@ -133,3 +184,15 @@ async def page(connection: AsyncConnection, tenant: str, kind: Kind, *, after: s
         .limit(limit)
     )
     return [_item(row) for row in (await connection.execute(statement)).mappings()]
+
+
+async def travelling(connection: AsyncConnection, tenant: str) -> list[Item]:
+    """What a tenant's manifest names: what lives, the principals that were removed, and what holds in every tenant."""
+    own = await _items(connection, OBJECT.c.tenant_id == tenant, or_(_LIVE, OBJECT.c.kind == "Principal"))
+    everywhere = await _items(
+        connection,
+        OBJECT.c.tenant_id == "*",
+        or_(OBJECT.c.kind == "Principal", and_(OBJECT.c.kind == "Token", _LIVE)),
+    )
+    above = {item.name for item in everywhere if item.kind == "Principal"}
+    return [item for item in own if item.kind != "Principal" or item.name not in above] + everywhere

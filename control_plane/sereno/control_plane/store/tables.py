@@ -72,6 +72,23 @@ INBOX = Table(
     Column("received_at", DateTime(timezone=True)),
 )
 
+SUSPENSION = Table(
+    "suspension",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("id", Uuid, primary_key=True),
+    Column("subscription", Text),
+    Column("cause", Text),
+    Column("subject", Text),
+    Column("at", DateTime(timezone=True)),
+    Column("sentence", Text),
+    Column("held", Text),
+    Column("lifted_by", Text),
+    Column("lifted_at", DateTime(timezone=True)),
+    Column("reason", Text),
+    Column("ended_at", DateTime(timezone=True)),
+)
+
 SUBSCRIPTION_ACTIVITY = Table(
     "subscription_activity",
     METADATA,
@@ -80,4 +97,26 @@ SUBSCRIPTION_ACTIVITY = Table(
     Column("outcome", Text, primary_key=True),
     Column("count", BigInteger),
     Column("last_at", DateTime(timezone=True)),
+)
+
+TOKEN_USE = Table(
+    "token_use",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("token", Text, primary_key=True),
+    Column("last_used_at", DateTime(timezone=True)),
+)
+
+APPROVAL = Table(
+    "approval",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("id", Uuid, primary_key=True),
+    Column("subject_kind", Text),
+    Column("subject_name", Text),
+    Column("digest", Text),
+    Column("asked_by", Text),
+    Column("state", Text),
+    Column("expires_at", DateTime(timezone=True)),
+    Column("updated_at", DateTime(timezone=True)),
 )

@@ -17,6 +17,8 @@ CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
         "tenant.edited": 1,
         "agent.declared": 1,
         "agent.edited": 1,
+        "agent.paused": 1,
+        "agent.resumed": 1,
         "agent.deleted": 1,
         "agent.revived": 1,
         "endpoint.declared": 1,
@@ -25,7 +27,28 @@ CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
         "endpoint.resumed": 1,
         "endpoint.deleted": 1,
         "endpoint.revived": 1,
-        "token.issued": 1,
+        "principal.declared": 1,
+        "principal.edited": 1,
+        "principal.paused": 1,
+        "principal.resumed": 1,
+        "principal.deleted": 1,
+        "principal.revived": 1,
+        "grant.declared": 1,
+        "grant.edited": 1,
+        "grant.deleted": 1,
+        "grant.revived": 1,
+        "policy.requested": 1,
+        "policy.declared": 1,
+        "policy.edited": 1,
+        "policy.deleted": 1,
+        "policy.revived": 1,
+        "approval.requested": 1,
+        "approval.confirmed": 1,
+        "approval.approved": 1,
+        "approval.denied": 1,
+        "approval.superseded": 1,
+        "answer.given": 1,
+        "token.issued": 2,
         "token.revoked": 1,
         "subscription.created": 1,
         "subscription.submitted": 1,
@@ -43,7 +66,10 @@ CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
 )
 
 # (type, version) -> the same data in the shape of version + 1.
-UPCASTERS: Mapping[tuple[str, int], Upcaster] = MappingProxyType({})
+UPCASTERS: Mapping[tuple[str, int], Upcaster] = MappingProxyType(
+    # The first tokens never expired and had no label.
+    {("token.issued", 1): lambda data: {**data, "expires": None, "label": None}}
+)
 
 
 class UnknownEventError(Exception):

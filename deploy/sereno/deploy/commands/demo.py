@@ -1,5 +1,6 @@
 """`sereno demo`."""
 
+import importlib
 import time
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from sereno.deploy.faults import StartError
 from sereno.deploy.stop_request import StopRequest
 from sereno.mailbox.cli.exits import Exit
 
-NAMES = ("wake",)
+NAMES = ("wake", "support-queue", "meeting-prep")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,21 +25,21 @@ def register(app: typer.Typer) -> None:
             raise StartError(
                 f"there is no demonstration {name}; there are: {', '.join(NAMES)}", Exit.BAD_INPUT
             )
-        _play()
+        _play(name)
 
 
-def _play() -> None:
+def _play(name: str) -> None:
     # What follows loads the database libraries, which other commands need not wait for.
     from rich.console import Console  # noqa: PLC0415
 
     from sereno.deploy.commands.up import stop_on_signals  # noqa: PLC0415
     from sereno.deploy.demo.stage import stage  # noqa: PLC0415
-    from sereno.deploy.demo.wake import play  # noqa: PLC0415
 
+    module = importlib.import_module(f"sereno.deploy.demo.{name.replace('-', '_')}")
     screen, stop, started = Console(), StopRequest(), time.monotonic()
     stop_on_signals(stop)
     screen.print("Starting PostgreSQL, NATS and both planes in a temporary folder …")
-    with stage(screen, stop) as running:
+    with stage(screen, stop, without=module.WITHOUT) as running:
         if stop.is_set():
             raise StartError("interrupted")
         took = time.monotonic() - started
@@ -46,7 +47,7 @@ def _play() -> None:
             f"control plane {running.running.control_url}, execution plane {running.running.execution_url}, ready in {took:.1f} s",
             highlight=False,
         )
-        play(running)
+        module.play(running)
     screen.print(
         f"\n[green]All as it should be[/green], in {time.monotonic() - started:.0f} s. Nothing is left behind.",
         highlight=False,

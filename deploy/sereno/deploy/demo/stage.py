@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,9 +24,9 @@ from sereno.mailbox.cli.client import Client
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.05
-_COMMAND_SECONDS = 60.0
+_COMMAND_SECONDS = 300.0
 # A quiet machine needs a fraction of a second; a busy one must not fail the demonstration.
-_WAIT_SECONDS = 60.0
+_WAIT_SECONDS = 300.0
 _OURS = "SERENO_"
 
 
@@ -67,6 +67,16 @@ class Stage:
         if done.returncode:
             raise UnexpectedError(f"'sereno {words[0]}' ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
+
+    def title(self, text: str) -> None:
+        """Head what comes next."""
+        self.screen.print(f"\n[bold]{text}[/bold]", highlight=False)
+
+    def show(self, *words: str) -> str:
+        """Run a `sereno` command and show it with its output."""
+        output = self.command(*words)
+        self.screen.print(output.rstrip(), markup=False, highlight=False)
+        return output
 
     def json(self, *words: str) -> Any:
         """The same for the JSON answer."""
@@ -117,14 +127,25 @@ def expect(fact: Mapping[str, Any], **wanted: object) -> None:
 
 
 @contextlib.contextmanager
-def stage(screen: Console, stop: StopRequest) -> Iterator[Stage]:
-    """Everything started in a temporary folder, and at the end stopped and removed."""
+def stage(screen: Console, stop: StopRequest, *, without: Collection[str] = ()) -> Iterator[Stage]:
+    """Everything but the processes named in `without` started in a temporary folder, and at the end removed.
+
+    Calendars may lie on this machine.
+    """
     with tempfile.TemporaryDirectory(prefix="sereno-demo-") as temporary:
         folder = Path(temporary).resolve()
         # The account that runs PostgreSQL for root must be able to pass; the data folder in it stays closed.
         folder.chmod(0o711)
         options = Options(
-            data=folder / "data", postgres=SecretStr(""), nats="", control_port=0, execution_port=0
+            data=folder / "data",
+            postgres=SecretStr(""),
+            nats="",
+            control_port=0,
+            execution_port=0,
+            calendar_networks="127.0.0.0/8",
         )
-        with installation(options, stop, screen.print, programs=folder / "programs", forking=True) as running:
+        programs = folder / "programs"
+        with installation(
+            options, stop, screen.print, programs=programs, forking=True, without=without
+        ) as running:
             yield Stage(folder, running, screen, stop)

@@ -22,6 +22,7 @@ from sereno.mailbox.cli.exits import CommandError
 
 AGENT = "support-triage"
 WEBHOOKS, CLOCK = "new-issues", "morning-round"
+WITHOUT = ()
 _TICK_SECONDS = 15
 _ACCEPTED = 202
 

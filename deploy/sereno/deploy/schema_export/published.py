@@ -12,16 +12,21 @@ from sereno.deploy.schema_export.envelope_schema import envelope_schema
 from sereno.deploy.schema_export.mailbox_schema import mailbox_schemas
 from sereno.deploy.schema_export.openapi import openapis
 from sereno.deploy.schema_export.simulate_schema import simulate_input_schema, simulate_output_schema
+from sereno.execution_plane.platform_data import DATA
 from sereno.subscriptions.models import Kind
-from sereno.subscriptions.report import ActivityReport
+from sereno.subscriptions.report import ActivityReport, SuspensionEnded, SuspensionReport
 from sereno.subscriptions.snapshot import CatalogObject, Manifest, SignedManifest
 
 Document = dict[str, Any]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
+_PLATFORM = "sereno.platform."
 _MODELS: Mapping[str, type[BaseModel]] = {
     "activity-report": ActivityReport,
+    "suspension-report": SuspensionReport,
+    "suspension-ended": SuspensionEnded,
+    **{f"platform-{name.removeprefix(_PLATFORM).replace('.', '-')}": model for name, model in DATA.items()},
     "catalog-object": CatalogObject,
     "manifest": Manifest,
     "signed-manifest": SignedManifest,

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
@@ -13,7 +14,9 @@ from sereno.execution_plane.deliveries import http as deliveries_http
 from sereno.execution_plane.deliveries.redelivery import Redelivery
 from sereno.execution_plane.explain import http as explain_http
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
+from sereno.execution_plane.listeners.calendar import http as calendar_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
@@ -58,6 +61,8 @@ def create_app(parts: Parts) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        # Senders of webhooks follow no redirect (CloudEvents HTTP webhooks 1.0.2, 2.2).
+        redirect_slashes=False,
         # The framework's own spans would name the path of a webhook, which holds the endpoint's token.
         telemetry={"tracing": False, "metrics": False, "logs": False},
         middleware=[Middleware(BodyLimit)],
@@ -74,10 +79,12 @@ def create_app(parts: Parts) -> FastAPI:
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
+    history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
+    calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, data, previews, manifests):
+    for router in (mailbox, explain, deliveries, history, data, previews, calendars, manifests):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
@@ -89,7 +96,7 @@ def create_app(parts: Parts) -> FastAPI:
 
 def _authenticate_by(catalog: Catalog) -> Authenticate:
     async def authenticate(bearer: str) -> Principal | None:
-        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest())
+        return catalog.principal(hashlib.sha256(bearer.encode()).hexdigest(), datetime.now(UTC))
 
     return authenticate
 

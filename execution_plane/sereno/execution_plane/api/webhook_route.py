@@ -62,7 +62,9 @@ def router(gateway: WebhookGateway) -> APIRouter:
         return await gateway.post(endpoint_token, request)
 
     @routes.options(
-        "/in/{endpoint_token}", response_model=None, summary="The CloudEvents handshake of webhooks"
+        "/in/{endpoint_token}",
+        response_class=Response,
+        summary="The CloudEvents handshake of webhooks",
     )
     async def handshake(endpoint_token: Token, request: Request) -> Response:
         del endpoint_token  # every one is answered alike

@@ -48,11 +48,14 @@ class Catalog:
                 return found
         return None
 
-    def principal(self, token_sha256: str) -> Principal | None:
-        """Who shows the bearer token with this hash."""
-        return next(
-            (t.principals[token_sha256] for t in self._tenants.values() if token_sha256 in t.principals), None
-        )
+    def principal(self, token_sha256: str, at: datetime | None = None) -> Principal | None:
+        """Who shows the bearer token with this hash, unless it ended before `at`."""
+        for tenant in self._tenants.values():
+            if token_sha256 in tenant.principals:
+                ends = tenant.expiries.get(token_sha256)
+                ended = ends is not None and at is not None and at >= ends
+                return None if ended else tenant.principals[token_sha256]
+        return None
 
     def subscriptions(self, tenant: str) -> tuple[CatalogObject, ...]:
         """The tenant's subscriptions, by name, in whatever state."""

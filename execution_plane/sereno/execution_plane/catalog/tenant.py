@@ -3,15 +3,19 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
 
 from sereno.execution_plane.catalog import identities
+from sereno.execution_plane.catalog.rights import facts_in
 from sereno.execution_plane.gateway import endpoint
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.principal import Principal
 from sereno.subscriptions.models.endpoint import EndpointSpec
-from sereno.subscriptions.snapshot import CatalogObject, Manifest
+from sereno.subscriptions.models.types import parse_instant
+from sereno.subscriptions.policy.authority import Asking, may
+from sereno.subscriptions.policy.decision import Resource
+from sereno.subscriptions.policy.facts import Facts
+from sereno.subscriptions.snapshot import CatalogObject, Manifest, ObjectKind
 
 EVERYTHING = "*"
 _AGENT_SCOPE = "agent:"
@@ -33,10 +37,10 @@ class TenantCatalog:
     """By the SHA-256 (hex) of the token in their URL."""
     principals: Mapping[str, Principal] = field(default_factory=dict)
     """By the SHA-256 (hex) of their bearer token."""
+    expiries: Mapping[str, datetime] = field(default_factory=dict)
+    """When those of these tokens end that do."""
 
-    def of_kind(
-        self, kind: Literal["Tenant", "Agent", "Endpoint", "Subscription", "Token"]
-    ) -> tuple[CatalogObject, ...]:
+    def of_kind(self, kind: ObjectKind) -> tuple[CatalogObject, ...]:
         """The objects of one kind, by name; deleted ones are among them and say so in `state`."""
         found = (item for item in self.objects.values() if item.kind == kind)
         return tuple(sorted(found, key=lambda item: item.name))
@@ -59,8 +63,17 @@ def picture(
         if item.kind == "Endpoint" and item.token_sha256 and item.state in (_LIVE, _PAUSED)
     }
     gone = {item.token_sha256: _endpoint(item, {}) for item in retired if item.token_sha256 is not None}
+    facts = facts_in(by_key.values())
+    tokens = {item.token_sha256: item for item in live if item.kind == "Token" and item.token_sha256}
     principals = {
-        item.token_sha256: _principal(item) for item in live if item.kind == "Token" and item.token_sha256
+        digest: found
+        for digest, item in tokens.items()
+        if (found := _principal(item, facts, manifest.issued_at)) is not None
+    }
+    expiries = {
+        digest: parse_instant(item.spec["expires"])
+        for digest, item in tokens.items()
+        if item.spec.get("expires")
     }
     usable = {digest: replace(found, retired=True) for digest, found in gone.items() if found is not None}
     usable |= {digest: found for digest, found in endpoints.items() if found is not None}
@@ -73,6 +86,7 @@ def picture(
         by_key,
         usable,
         principals,
+        expiries,
     )
 
 
@@ -88,9 +102,25 @@ def _endpoint(item: CatalogObject, known: Mapping[str, str]) -> Endpoint | None:
         return None
 
 
-def _principal(item: CatalogObject) -> Principal:
-    """The principal of a token; a scope `*` reaches every tenant, scopes `agent:NAME` narrow it to those mailboxes."""
+def _principal(item: CatalogObject, facts: Facts | None, at: datetime) -> Principal | None:
+    """The principal of a token; a scope `*` reaches every tenant, scopes `agent:NAME` narrow it to those mailboxes.
+
+    Where the manifest carries policies, a principal that was removed or suspended is nobody, an agent reaches its own
+    mailbox, and others without `agent:NAME` need the right to operate.
+    """
     scopes = [str(scope) for scope in item.spec.get("scopes", ())]
     agents = frozenset(scope.removeprefix(_AGENT_SCOPE) for scope in scopes if scope.startswith(_AGENT_SCOPE))
     name = str(item.spec.get("principal", item.name))
-    return Principal(name, EVERYTHING if EVERYTHING in scopes else item.tenant, agents or None)
+    tenant = EVERYTHING if EVERYTHING in scopes else item.tenant
+    if facts is None:
+        return Principal(name, tenant, agents or None)
+    known = facts.subject(name, at)
+    if known is None or known.suspended:
+        return None
+    if known.kind == "agent":
+        return Principal(name, tenant, frozenset({name.removeprefix(_AGENT_SCOPE)}))
+    narrowed = frozenset(scope for scope in scopes if scope != EVERYTHING)
+    operates = may(
+        facts, Asking(name, at, scopes=narrowed), "operate", Resource("Tenant", item.tenant)
+    ).allowed
+    return Principal(name, tenant, agents if agents or not operates else None)

@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import typer
 
+from sereno.execution_plane.preview.webhook_verify import verify
 from sereno.mailbox.cli.client import Client
 from sereno.mailbox.cli.discovery import discover
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -16,6 +18,14 @@ ExecutionUrl = Annotated[str | None, typer.Option(help="URL of the execution pla
 Token = Annotated[str | None, typer.Option(help="bearer token")]
 Data = Annotated[Path | None, typer.Option(help="data folder of sereno up")]
 _COLUMNS = ("id", "received", "endpoint", "verdict", "status", "reason", "ms", "receipts")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    webhook = group(app, "webhook", "Webhooks: where outside systems tell us what happened.")
+    webhook.command("verify")(verify)
+    webhook.command("deliveries")(deliveries)
+    webhook.command("redeliver")(redeliver)
 
 
 def deliveries(

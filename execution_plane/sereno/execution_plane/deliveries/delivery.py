@@ -1,14 +1,12 @@
 """One delivery: a request at a known endpoint, and what became of it."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Verdict = Literal["accepted", "paused", "answered", "refused", "not_stored", "redelivered"]
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """A request and its answer; `id` (UUIDv7) is the request id that the sender was told, `latency_ms` our time for it.
 
     `reason` says more than the sender was told: why a signature does not hold stands here alone.

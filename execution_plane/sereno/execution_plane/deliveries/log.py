@@ -6,9 +6,9 @@ What is accepted is on the disk before this is; a delivery that a crash keeps fr
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+
+import orjson
 
 from sereno.execution_plane.deliveries.delivery import Delivery
 from sereno.mailbox.connection import AnyPool
@@ -32,7 +32,7 @@ class DeliveryLog:
 
     def __init__(self, pool: AnyPool) -> None:
         self._pool = pool
-        self._waiting: deque[Delivery] = deque()
+        self._waiting: deque[bytes] = deque()
         self._minute: datetime | None = None
         self._refused: Counter[tuple[str, str]] = Counter()
         self._left_out = 0
@@ -46,7 +46,7 @@ class DeliveryLog:
         if flood or len(self._waiting) >= MAX_WAITING:
             self._left_out += 1
             return
-        self._waiting.append(delivery)
+        self._waiting.append(orjson.dumps(tuple(delivery)))
 
     async def run(self, stop: asyncio.Event) -> None:
         """Write what is gathered until `stop`, and the rest after it."""
@@ -74,7 +74,7 @@ class DeliveryLog:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
             try:
-                await self._pool.execute(SQL["write"], *_columns(batch))
+                await self._pool.execute(SQL["write"], f"[{b','.join(batch).decode()}]")
             except DATABASE_FAULTS as fault:
                 _log.warning("deliveries_wait", count=len(batch), error=type(fault).__name__)
                 self._waiting.extendleft(reversed(batch))
@@ -90,24 +90,3 @@ class DeliveryLog:
         key = delivery.tenant, delivery.endpoint
         self._refused[key] += 1
         return self._refused[key] > REFUSED_A_MINUTE
-
-
-def _columns(batch: Sequence[Delivery]) -> list[list[object]]:
-    rows = [
-        (
-            d.tenant,
-            UUID(d.id),
-            d.endpoint,
-            d.received,
-            d.verdict,
-            d.status,
-            d.reason,
-            d.latency_ms,
-            d.size,
-            ",".join(d.receipts),
-            None if d.redelivery_of is None else UUID(d.redelivery_of),
-            d.by,
-        )
-        for d in batch
-    ]
-    return [list(column) for column in zip(*rows, strict=True)]

@@ -1,1 +1,1 @@
-"""The evaluator of semantic conditions: one verdict per item from a model that has no tools (contract §5)."""
+"""Evaluation: candidates of semantic conditions are leased to an evaluator, and its verdict enters again as an event."""

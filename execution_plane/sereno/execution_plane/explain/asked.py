@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID
 
-from sereno.envelope.identifiers import PREFIXES, from_people, to_people
+from sereno.envelope.identifiers import PREFIXES, from_people, to_people, unix_millis
 from sereno.execution_plane.explain.evidence import Row
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
@@ -61,8 +61,9 @@ async def _by_identifier(
     conn: AnyConnection, tenants: Sequence[str], prefix: str, identifier: UUID
 ) -> Found | None:
     if prefix == "run":
-        row = await conn.fetchrow(_SQL["messages_of_run"], list(tenants), identifier)
-        return None if row is None else Found(row["tenant_id"], "msg", row["id"])
+        # Most runs carry the id of their message.
+        first = await _by_identifier(conn, tenants, "msg", identifier)
+        return first or await _by_redrive(conn, tenants, identifier)
     if prefix == "rcp":
         tenant = await conn.fetchval(_SQL["tenants_of_receipt"], list(tenants), identifier)
         return None if tenant is None else Found(tenant, "rcp", identifier)
@@ -70,6 +71,15 @@ async def _by_identifier(
         tenant = await conn.fetchval(_SQL["tenants_of_message"], list(tenants), identifier)
         return None if tenant is None else Found(tenant, "msg", identifier)
     return None
+
+
+async def _by_redrive(conn: AnyConnection, tenants: Sequence[str], run: UUID) -> Found | None:
+    began = unix_millis(run)
+    if began is None:
+        return None
+    moment = datetime.fromtimestamp(began / 1000, UTC)
+    row = await conn.fetchrow(_SQL["message_of_redrive"], list(tenants), run, moment)
+    return None if row is None else Found(row["tenant_id"], "msg", row["message_id"])
 
 
 async def _by_instant(conn: AnyConnection, tenants: Sequence[str], text: str) -> Found | None:
@@ -82,9 +92,11 @@ async def _by_instant(conn: AnyConnection, tenants: Sequence[str], text: str) ->
     if not name or instant.tzinfo is None:
         return None
     rows = await conn.fetch(_SQL["instants_of_subscription"], list(tenants), name, instant, CANDIDATES)
-    if len(rows) > 1:
-        homes = ", ".join(sorted(row["tenant_id"] for row in rows))
-        raise Problem(422, "ambiguous", f"{text} is one of several tenants: {homes}; name one with tenant")
+    homes = sorted({row["tenant_id"] for row in rows})
+    if len(homes) > 1:
+        raise Problem(
+            422, "ambiguous", f"{text} is one of several tenants: {', '.join(homes)}; name one with tenant"
+        )
     if rows and rows[0]["receiptid"] is None:
         raise Problem(404, "not_emitted", f"{text} sent no signal: {rows[0]['outcome']}, {rows[0]['reason']}")
     return Found(rows[0]["tenant_id"], "rcp", rows[0]["receiptid"]) if rows else None

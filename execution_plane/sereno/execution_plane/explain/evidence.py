@@ -5,9 +5,22 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from sereno.execution_plane.explain.versions import Version
 from sereno.subscriptions.snapshot import CatalogObject
 
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What led to an event: the first event, the messages among its causes, the candidate that a verdict was about."""
+
+    root: Row | None = None
+    ancestors: Sequence[Row] = ()
+    candidate: Row | None = None
+
+
+NO_CHAIN = Chain()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +33,10 @@ class Evidence:
     versions: Mapping[tuple[str, int], CatalogObject] = field(default_factory=dict)
     messages: Mapping[UUID, Row] = field(default_factory=dict)
     events: Mapping[UUID, Sequence[Row]] = field(default_factory=dict)
-    in_force: Sequence[CatalogObject] = ()
+    in_force: Sequence[Version] = ()
     due_instant: Row | None = None
     quarantine: Row | None = None
+    chain: Chain = NO_CHAIN
 
 
 class Incomplete(Exception):  # noqa: N818 - it is the evidence that is incomplete

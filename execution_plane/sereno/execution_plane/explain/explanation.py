@@ -10,9 +10,11 @@ import orjson
 
 from sereno.envelope.encode import rfc3339
 from sereno.envelope.identifiers import to_people
+from sereno.execution_plane.explain.condition import condition_of, evidence_of
 from sereno.execution_plane.explain.evidence import Evidence, Incomplete, Row
+from sereno.execution_plane.explain.genealogy import genealogy_of
 from sereno.execution_plane.explain.holders import delivery_of
-from sereno.execution_plane.explain.recomputed import not_matched
+from sereno.execution_plane.explain.recomputed import Asked, not_matched
 from sereno.execution_plane.explain.wording import Wording, of_reason
 from sereno.subscriptions.snapshot import CatalogObject
 
@@ -42,9 +44,7 @@ def explain(evidence: Evidence, question: Question) -> Explanation:
         "tenant": receipt["tenant_id"],
         "sentence": _sentence(evidence, decisions, unmatched),
         "cause": _cause(evidence),
-        "genealogy": {
-            name: receipt["envelope"].get(name) for name in ("correlationid", "causationid", "hops")
-        },
+        "genealogy": genealogy_of(receipt, evidence.chain),
         "decisions": decisions,
         "unmatched": unmatched,
     }
@@ -66,6 +66,7 @@ def _cause(evidence: Evidence) -> dict[str, Any]:
         "received": rfc3339(receipt["recordedtime"]),
         "decided": rfc3339(receipt["decided_at"]),
         "digest": sha256(orjson.dumps(envelope, option=orjson.OPT_SORT_KEYS)).hexdigest(),
+        "evidence": evidence_of(envelope),
         "body_sha256": receipt["body_sha256"],
         "same_body_as": None if earlier is None else to_people("rcp", earlier),
         "due_instant": None if evidence.due_instant is None else rfc3339(evidence.due_instant["instant"]),
@@ -86,7 +87,7 @@ def _decision(evidence: Evidence, verdict: Row) -> dict[str, Any]:
         "reason": verdict["reason"],
         "sentence": words.why,
         "contract": _contract(declared),
-        "condition": {"filters": declared.spec.get("filters", [])},
+        "condition": condition_of(declared.spec, evidence.receipt["envelope"]),
         "authority": {
             "owner": declared.spec.get("owner"),
             "created_by": declared.created_by,
@@ -137,9 +138,11 @@ def _delivery(evidence: Evidence, verdict: Row) -> dict[str, Any] | None:
 
 def _unmatched(evidence: Evidence, question: Question) -> Iterator[dict[str, Any]]:
     decided = {verdict["subscription"] for verdict in evidence.verdicts}
-    for declared in evidence.in_force:
-        if declared.name not in decided and question.subscription in (None, declared.name):
-            yield not_matched(declared, evidence.receipt["envelope"])
+    event = Asked.of(evidence.receipt["envelope"])
+    for version in evidence.in_force:
+        name = version.object.name
+        if name not in decided and question.subscription in (None, name):
+            yield not_matched(version, event)
 
 
 def _sentence(evidence: Evidence, decisions: Sequence[Mapping[str, Any]], unmatched: Sequence[Row]) -> str:

@@ -1,14 +1,13 @@
 """Gathers the evidence about one receipt or message in a constant number of queries."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sereno.execution_plane.explain.evidence import Evidence, Incomplete, Row
+from sereno.execution_plane.explain.evidence import NO_CHAIN, Chain, Evidence, Incomplete, Row
+from sereno.execution_plane.explain.versions import Version, Versions
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
-from sereno.subscriptions.snapshot import CatalogObject
 
 _SQL = queries.load("sereno.execution_plane.explain", "gather.sql")
 
@@ -22,33 +21,43 @@ async def _row(conn: AnyConnection, name: str, *arguments: Any) -> Row | None:
     return None if row is None else dict(row)
 
 
-async def of_receipt(conn: AnyConnection, tenant: str, receiptid: UUID, *, why_not: bool) -> Evidence | None:
-    """The evidence about a receipt; with `why_not` also of the subscriptions that it did not concern."""
+async def of_receipt(
+    conn: AnyConnection, tenant: str, receiptid: UUID, *, why_not: bool, versions: Versions | None = None
+) -> Evidence | None:
+    """The evidence about a receipt; with `why_not` also of the subscriptions that it did not concern.
+
+    `versions` are those that were read before.
+    """
+    versions = versions or Versions()
     receipt = await _row(conn, "receipt", tenant, receiptid)
     if receipt is None:
         return None
     verdicts = await _rows(conn, "verdicts_of_receipt", tenant, receiptid)
-    in_force = await _in_force(conn, tenant, receipt["decided_at"]) if why_not else ()
-    return await _gather(conn, receipt, verdicts, in_force)
+    in_force = await versions.in_force(conn, tenant, receipt["decided_at"]) if why_not else ()
+    return await _gather(conn, versions, receipt, verdicts, in_force=in_force)
 
 
-async def of_message(conn: AnyConnection, tenant: str, message: UUID) -> Evidence:
+async def of_message(
+    conn: AnyConnection, tenant: str, message: UUID, *, versions: Versions | None = None
+) -> Evidence:
     """The evidence about a stored message and the event that caused it."""
     verdicts = await _rows(conn, "verdicts_of_message", tenant, message)
-    deciding = [verdict for verdict in verdicts if verdict["outcome"] == "delivered"]
+    deciding = [verdict for verdict in verdicts if verdict["outcome"] in ("delivered", "merged")]
     if not deciding:
         raise Incomplete("the message is stored without the verdict that delivered it")
     receipt = await _row(conn, "receipt", tenant, deciding[0]["receiptid"])
     if receipt is None:
         raise Incomplete("the verdict is stored without its receipt")
-    return await _gather(conn, receipt, deciding, (), message)
+    return await _gather(conn, versions or Versions(), receipt, deciding, asked=message)
 
 
 async def _gather(
     conn: AnyConnection,
+    versions: Versions,
     receipt: Row,
     verdicts: Sequence[Row],
-    in_force: Sequence[CatalogObject],
+    *,
+    in_force: Sequence[Version] = (),
     asked: UUID | None = None,
 ) -> Evidence:
     tenant, receiptid = receipt["tenant_id"], receipt["receiptid"]
@@ -61,28 +70,33 @@ async def _gather(
         receipt=receipt,
         verdicts=verdicts,
         asked=asked,
-        versions=await _versions(conn, tenant, verdicts),
+        versions=await versions.of_verdicts(conn, tenant, verdicts),
         messages={message["id"]: message for message in messages},
         events=events,
         in_force=in_force,
         due_instant=await _row(conn, "due_instants", tenant, receiptid),
         quarantine=await _row(conn, "quarantine", tenant, receiptid),
+        chain=await _chain(conn, tenant, receipt["envelope"]),
     )
 
 
-async def _versions(
-    conn: AnyConnection, tenant: str, verdicts: Sequence[Row]
-) -> dict[tuple[str, int], CatalogObject]:
-    if not verdicts:
-        return {}
-    keys = [f"subscription/{verdict['subscription']}" for verdict in verdicts]
-    numbers = [verdict["subscription_version"] for verdict in verdicts]
-    latest = max(verdict["decided_at"] for verdict in verdicts)
-    rows = await _rows(conn, "versions", tenant, keys, numbers, latest)
-    objects = [CatalogObject.model_validate_json(row["canonical"]) for row in rows]
-    return {(item.name, item.version): item for item in objects}
+async def _chain(conn: AnyConnection, tenant: str, envelope: Mapping[str, Any]) -> Chain:
+    """What led to an event of ours: most have no cause."""
+    cause = _identifier(envelope.get("causationid"))
+    if cause is None:
+        return NO_CHAIN
+    first = _identifier(envelope.get("correlationid"))
+    known = [one for one in (first, cause) if one is not None]
+    events = {one["receiptid"]: one for one in await _rows(conn, "events", tenant, known)}
+    # A verdict is caused by its candidate, and that by a message or by nothing.
+    candidate = events.get(cause)
+    message = cause if candidate is None else _identifier(candidate["causationid"])
+    ancestors = () if message is None else await _rows(conn, "ancestors", tenant, message)
+    return Chain(None if first is None else events.get(first), ancestors, candidate)
 
 
-async def _in_force(conn: AnyConnection, tenant: str, at: datetime) -> list[CatalogObject]:
-    rows = await _rows(conn, "in_force", tenant, at)
-    return [CatalogObject.model_validate_json(row["canonical"]) for row in rows]
+def _identifier(text: str | None) -> UUID | None:
+    try:
+        return None if text is None else UUID(text)
+    except ValueError:
+        return None

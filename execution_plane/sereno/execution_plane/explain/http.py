@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+import orjson
+from fastapi import APIRouter, Depends, Query, Response
 
 from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.catalog import Catalog
@@ -11,6 +12,7 @@ from sereno.execution_plane.explain import gather
 from sereno.execution_plane.explain.asked import EXPECTED, Found, find
 from sereno.execution_plane.explain.evidence import Evidence, Incomplete
 from sereno.execution_plane.explain.explanation import Question, explain
+from sereno.execution_plane.explain.versions import Versions
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.principal import Principal
@@ -18,28 +20,33 @@ from sereno.mailbox.principal import Principal
 
 def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) -> APIRouter:
     """The route over `pool`; `authenticate` is a FastAPI dependency that answers the principal or raises."""
-    routes = APIRouter(tags=["explain"])
+    routes, versions = APIRouter(tags=["explain"]), Versions()
 
-    @routes.get("/v1/explain/{identifier:path}", summary="Why an agent woke, and why it did not")
+    @routes.get(
+        "/v1/explain/{identifier:path}",
+        summary="Why an agent woke, and why it did not",
+        response_model=dict[str, Any],
+    )
     async def explanation(
         identifier: str,
         principal: Annotated[Principal, Depends(authenticate)],
         why_not: Annotated[bool, Query(description="also the subscriptions that it did not concern")] = False,
         subscription: Annotated[str | None, Query(description="only this subscription")] = None,
         tenant: Annotated[str | None, Query(description="default: where the id is found")] = None,
-    ) -> dict[str, Any]:
+    ) -> Response:
         tenants = _tenants(principal, catalog, tenant)
         async with pool.acquire() as conn:
             asked = await _asked(conn, principal, tenants, identifier)
-            found = None if asked is None else await _gather(conn, asked, why_not=why_not)
+            found = None if asked is None else await _gather(conn, versions, asked, why_not=why_not)
             if found is None or not _may_read(principal, found):
                 raise Problem(404, "not_found", f"nothing is known of {identifier}; expected {EXPECTED}")
         try:
-            return explain(found, Question(why_not, subscription))
+            told = explain(found, Question(why_not, subscription))
         except LookupError as fault:
             raise Problem(404, "not_found", str(fault.args[0])) from fault
         except Incomplete as fault:
             raise _incomplete(identifier, fault) from fault
+        return Response(orjson.dumps(told, option=orjson.OPT_UTC_Z), media_type="application/json")
 
     return routes
 
@@ -61,11 +68,13 @@ async def _asked(
         raise
 
 
-async def _gather(conn: AnyConnection, asked: Found, *, why_not: bool) -> Evidence | None:
+async def _gather(conn: AnyConnection, versions: Versions, asked: Found, *, why_not: bool) -> Evidence | None:
     try:
         if asked.prefix == "rcp":
-            return await gather.of_receipt(conn, asked.tenant, asked.identifier, why_not=why_not)
-        return await gather.of_message(conn, asked.tenant, asked.identifier)
+            return await gather.of_receipt(
+                conn, asked.tenant, asked.identifier, why_not=why_not, versions=versions
+            )
+        return await gather.of_message(conn, asked.tenant, asked.identifier, versions=versions)
     except Incomplete as fault:
         raise _incomplete(to_people(asked.prefix, asked.identifier), fault) from fault
 

@@ -1,23 +1,36 @@
 """Pairs that did not match leave no verdict: the pure matcher is run again on what was stored then."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from sereno.envelope.decode import loads_envelope
-from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.pipeline.directory import compile_object
+from sereno.envelope.envelope import Envelope
+from sereno.execution_plane.explain.versions import Version
 from sereno.execution_plane.pipeline.matcher import Miss, miss
-from sereno.subscriptions.filters import FilterFault
+from sereno.subscriptions.filters import Attributes, FilterFault, of
 from sereno.subscriptions.lifecycle import State
-from sereno.subscriptions.snapshot import CatalogObject
 
 
-def not_matched(declared: CatalogObject, envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """Why the stored envelope did not concern this version of a subscription, marked as recomputed."""
-    part, expected, found = _why(declared, envelope)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A stored event, read once for all subscriptions that are asked again."""
+
+    envelope: Envelope
+    attributes: Attributes
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> Self:
+        """The event of its flat JSON."""
+        return cls(loads_envelope(stored), of(stored))
+
+
+def not_matched(version: Version, event: Asked) -> dict[str, Any]:
+    """Why the stored event did not concern this version of a subscription, marked as recomputed."""
+    part, expected, found = _why(version, event)
     return {
-        "subscription": declared.name,
-        "version": declared.version,
+        "subscription": version.object.name,
+        "version": version.object.version,
         "recomputed": True,
         "part": part,
         "expected": expected,
@@ -27,12 +40,12 @@ def not_matched(declared: CatalogObject, envelope: Mapping[str, Any]) -> dict[st
     }
 
 
-def _why(declared: CatalogObject, envelope: Mapping[str, Any]) -> tuple[str, str, str]:
+def _why(version: Version, event: Asked) -> tuple[str, str, str]:
+    declared = version.object
     if declared.state == State.DELETED:
         return "state", "a subscription that is not deleted", declared.state
-    subscription: Subscription = compile_object(declared)
     try:
-        found: Miss | None = miss(subscription, loads_envelope(envelope), envelope)
+        found: Miss | None = miss(version.compiled, event.envelope, event.attributes)
     except FilterFault as fault:
         return "fault", "data for which every filter can be evaluated", str(fault)
     if found is None:

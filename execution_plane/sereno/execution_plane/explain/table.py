@@ -46,6 +46,10 @@ def _cause(explanation: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
     yield "sender", f"{sender['actor'] or 'unknown'} ({sender['trust']})"
     genealogy = explanation["genealogy"]
     yield "chain", f"{genealogy['correlationid']}, step {genealogy['hops']}"
+    for ancestor in genealogy["chain"]:
+        yield "caused by", f"{ancestor['message']} for {ancestor['agent']} ({ancestor['subscription']})"
+    for quote in cause["evidence"]:
+        yield "evidence", f"{quote['item']}: {quote['quote']} ({quote['trust']})"
 
 
 def _show_decision(decision: Mapping[str, Any]) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from sereno.envelope.identifiers import to_people
+from sereno.execution_plane.guards.judgement import ErrorKind
 
 Numbers = Mapping[str, Any]
 
@@ -118,10 +119,15 @@ def _stopped(numbers: Numbers, _subscription: str) -> Wording:
 
 def _misfire(numbers: Numbers, subscription: str) -> Wording:
     return Wording(
-        f"its instant passed while the stop of {numbers['scope']} held it, and misfire is {numbers['misfire']}",
+        f"its instant passed while {_holding(numbers)} held it, and misfire is {numbers['misfire']}",
         "misfire: all",
         f"nothing: the next instant of {subscription} comes by itself",
     )
+
+
+def _holding(numbers: Numbers) -> str:
+    scope = numbers["scope"]
+    return f"its suspension ({numbers['cause']})" if scope is None else f"the stop of {scope}"
 
 
 def _error(numbers: Numbers, subscription: str) -> Wording:
@@ -161,6 +167,8 @@ def _exhausted(numbers: Numbers, subscription: str) -> Wording:
 
 
 def _budget(numbers: Numbers, subscription: str) -> Wording:
+    if "attempts" in numbers:
+        return _not_judged(numbers, subscription)
     if "suspension" in numbers:
         return _while_suspended(numbers, subscription)
     return Wording(
@@ -225,7 +233,36 @@ def _awaiting(numbers: Numbers, subscription: str) -> Wording:
     )
 
 
+def _condition_met(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"it was judged to meet the condition of {subscription} ({numbers['confidence']:g}, judged, not verified),"
+        f" and that entered as {to_people('rcp', numbers['event'])}",
+        "another verdict",
+        f"sereno explain {to_people('rcp', numbers['event'])} shows whom it woke",
+    )
+
+
+def _not_met(numbers: Numbers, subscription: str) -> Wording:
+    needed = numbers["min_confidence"]
+    at_least = "" if needed is None else f" (at least {needed:g})"
+    return Wording(
+        f"it was judged not to meet the condition of {subscription}: {numbers['confidence']:g}{at_least}",
+        "another verdict, or a lower min_confidence",
+        f"change the criterion or min_confidence of {subscription}",
+    )
+
+
+def _not_judged(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"no verdict was to be had in {numbers['attempts']} attempts: {numbers['fault']}",
+        "an evaluator that answers",
+        f"look at the evaluator of {subscription}",
+    )
+
+
 _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
+    # An evaluator's kinds of error come first: `budget` is the reason of a guard too.
+    **dict.fromkeys(get_args(ErrorKind), _not_judged),
     "delivered": _delivered,
     "duplicate": _duplicate,
     "self_origin": _self_origin,
@@ -247,6 +284,8 @@ _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
     "held": _while_suspended,
     "storm": _storm,
     "awaiting_verdict": _awaiting,
+    "condition_met": _condition_met,
+    "not_met": _not_met,
     "stopped": _stopped,
     "misfire": _misfire,
     "filter_fault": _error,

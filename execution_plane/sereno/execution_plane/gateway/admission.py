@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from sereno.envelope.encode import dumps
 from sereno.envelope.envelope import Envelope
@@ -24,8 +25,9 @@ from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.signatures.github import GitHub
 from sereno.execution_plane.gateway.signatures.judgement import authenticate
 from sereno.execution_plane.gateway.signatures.scheme import Failed, Request, Verified
+from sereno.execution_plane.large_data.claim_check import INLINE_BYTES
 
-# One envelope has to fit into one message of the ingress stream, with room for what we write.
+# An envelope without its large data has to fit into one message of the ingress stream, beside the reference.
 LARGEST_ENVELOPE = 960_000
 _STATUS = {"too_large": 413, "unsupported_media_type": 415}
 _PERSON = "user:"
@@ -46,17 +48,20 @@ class Refused:
     """Why a stranger is one; for the operator alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(NamedTuple):
     """Envelopes of one request and the same as bytes, in order; `paused` says that they wake nobody."""
 
     envelopes: tuple[Envelope, ...]
     encoded: tuple[bytes, ...]
     paused: bool = False
 
+    @property
+    def is_large(self) -> bool:
+        """Whether data of theirs has to be stored beside them, which is why they are still needed as objects."""
+        return max(map(len, self.encoded), default=0) > INLINE_BYTES
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+
+class Arrival(NamedTuple):
     """One request as it came in, when, and the trace that it belongs to."""
 
     headers: Headers
@@ -100,15 +105,15 @@ class Admission:
         answered = ping.answer(endpoint.scheme.name, request)
         if answered is not None:
             return answered
-        found = read(endpoint, request, verified, fresh_id=self._receiptid(arrival.recorded))
+        found = read(endpoint, request, verified, fresh_id=lambda: self._receiptid(arrival.recorded))
         if isinstance(found, Unsupported):
-            return Refused(415, "unsupported_media_type", found.message, "content-type")
+            return Refused(415, "unsupported_media_type", found.message, found.header)
         if isinstance(found, Rejected):
             return Refused(_STATUS.get(found.code, 400), found.code, found.message, found.field)
         return self._admitted(endpoint, arrival, found)
 
     def _authenticate(self, endpoint: Endpoint, arrival: Arrival, request: Request) -> Verified | Failed:
-        secrets = self._secrets.active(endpoint.secrets, bound_to=f"{endpoint.tenant}/{endpoint.name}")
+        secrets = self._secrets.active(endpoint.secrets, bound_to=endpoint.path)
         found = authenticate(endpoint.scheme, request, secrets or _DUMMY_KEY, arrival.recorded.timestamp())
         return found if secrets else Failed("secret_missing")
 
@@ -131,10 +136,12 @@ class Admission:
     def _admitted(
         self, endpoint: Endpoint, arrival: Arrival, found: tuple[Occurrence, ...]
     ) -> Admitted | Refused:
-        envelopes = tuple(self._envelope(endpoint, arrival, occurrence) for occurrence in found)
-        encoded = tuple(dumps(envelope) for envelope in envelopes)
-        if any(len(item) > LARGEST_ENVELOPE for item in encoded):
-            return Refused(413, "too_large", f"an event must be at most {LARGEST_ENVELOPE} bytes", "body")
+        envelopes = tuple([self._envelope(endpoint, arrival, occurrence) for occurrence in found])
+        encoded = tuple([dumps(envelope) for envelope in envelopes])
+        if any(_is_too_large(*pair) for pair in zip(envelopes, encoded, strict=True)):
+            return Refused(
+                413, "too_large", f"an event's attributes must be at most {LARGEST_ENVELOPE} bytes", "body"
+            )
         for envelope, item in zip(envelopes, encoded, strict=True):
             unstorable = storable.refusal(envelope.id, item)
             if unstorable is not None:
@@ -164,6 +171,11 @@ class Admission:
     def _receiptid(self, recorded: datetime) -> str:
         millis = int(recorded.timestamp() * 1000)
         return uuid7_text(millis, self._randomness(RANDOM_BYTES))
+
+
+def _is_too_large(envelope: Envelope, encoded: bytes) -> bool:
+    """Whether it is larger than a message of the ingress even without its data, which is stored apart then."""
+    return len(encoded) > LARGEST_ENVELOPE and len(dumps(replace(envelope, data=None))) > LARGEST_ENVELOPE
 
 
 def _principal(endpoint: Endpoint, occurrence: Occurrence) -> str | None:

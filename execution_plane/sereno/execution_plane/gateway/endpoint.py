@@ -44,6 +44,11 @@ class Endpoint:
         """What the envelopes of this endpoint carry as `origin`."""
         return f"webhook/{self.name}"
 
+    @property
+    def path(self) -> str:
+        """What a sealed secret of this endpoint is bound to."""
+        return f"{self.tenant}/{self.name}"
+
     def admits(self, address: str | None) -> bool:
         """Whether a sender at this address may send at all."""
         if not self.allow_ips:

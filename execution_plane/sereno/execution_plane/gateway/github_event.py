@@ -69,7 +69,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def read(body: Body, *, claimed_event: str | None, event_id: str, fallback_source: str) -> Event:
-    """The CloudEvent of a GitHub body; `claimed_event` is the unsigned header, `event_id` the delivery id."""
+    """The CloudEvent of a GitHub body, its data cut down; `claimed_event` is the unsigned header, `event_id` the delivery id."""
     event = claimed_event if claimed_event is not None and agrees(claimed_event, body) else None
     noun = _noun(event, body)
     return Event(
@@ -79,7 +79,7 @@ def read(body: Body, *, claimed_event: str | None, event_id: str, fallback_sourc
         time=_time(noun, body),
         subject=_subject(noun, body),
         datacontenttype="application/json",
-        data=body,
+        data=kept(body),
     )
 
 

@@ -77,16 +77,15 @@ class GroupCommit:
         self._pending = 0
         self._closed = False
 
-    async def store(self, tenant: str, items: Sequence[bytes]) -> None:
-        """Returns once every item is on disk. Raises `NotStoredError` when one of them may not be."""
+    def store(self, tenant: str, items: Sequence[bytes]) -> Awaitable[object]:
+        """Done once every item is on disk. Raises `NotStoredError` when one of them may not be."""
         if self._closed:
             raise NotStoredError("the gateway is stopping")
         if self._pending + len(items) > MAX_PENDING_EVENTS:
             raise NotStoredError("too many events wait to be written")
         if len(items) == 1:
-            await self._append(tenant, items[0])
-            return
-        await asyncio.gather(*[self._append(tenant, item) for item in items])
+            return self._append(tenant, items[0])
+        return asyncio.gather(*[self._append(tenant, item) for item in items])
 
     async def close(self) -> None:
         """Accept nothing more, write what was gathered, and wait until it is answered."""

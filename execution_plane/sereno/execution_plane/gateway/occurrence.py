@@ -4,14 +4,16 @@ Nothing that the signature does not cover reaches type, source, subject, actor o
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sereno.envelope import dedup_key
 from sereno.envelope.attributes import event_of
 from sereno.envelope.decode import Decoded, decode_http
 from sereno.envelope.event import NULL, Event
 from sereno.envelope.media_type import MediaType
+from sereno.envelope.receipt import NO_NOTES
 from sereno.envelope.rejection import Rejected
 from sereno.envelope.strict_json import parse
 from sereno.envelope.types import WEBHOOK_RECEIVED
@@ -42,29 +44,33 @@ _SENDS_FORMS = frozenset({"slack", "twilio"})
 _CLOUDEVENTS = "application/cloudevents"
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One event of a request, its dedup key and what is noted beside it; `verified` is whether the actor is proven."""
 
     event: Event
     dedupkey: str
     actor: str | None = None
-    notes: Mapping[str, object] = field(default_factory=dict)
+    notes: Mapping[str, object] = NO_NOTES
     verified: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A body in a format that is not understood; the sentence says which is expected."""
+    """A body in a format that is not understood; the sentence says which is expected, `header` what names it."""
 
     message: str
+    header: str = "content-type"
 
 
 Found = tuple[Occurrence, ...] | Rejected | Unsupported
+FreshId = Callable[[], str]
 
 
-def read(endpoint: Endpoint, request: Request, verified: Verified, *, fresh_id: str) -> Found:
+def read(endpoint: Endpoint, request: Request, verified: Verified, *, fresh_id: FreshId) -> Found:
     """The occurrences of an authentic request; `fresh_id` names an event whose sender gave it no id."""
+    coding = single(request.headers, "content-encoding")
+    if coding is not None and coding.lower() != "identity":
+        return Unsupported(f"Content-Encoding is {coding}; expected a body as it is", "content-encoding")
     content = bodies.content_of(request.headers)
     if (content is not None and content.essence.startswith(_CLOUDEVENTS)) or _has_ce_headers(request):
         return _cloudevents(endpoint.origin, request, verified)
@@ -82,22 +88,23 @@ def read(endpoint: Endpoint, request: Request, verified: Verified, *, fresh_id: 
 
 
 def _not_allowed(endpoint: Endpoint, content: MediaType | None, request: Request) -> Unsupported | None:
-    given = single(request.headers, "content-type") or "missing"
+    if content is not None and _is_allowed(endpoint, content):
+        return None
+    given = single(request.headers, "content-type") or "missing or repeated"
+    expected = ", ".join(sorted(endpoint.content_types)) or "application/json"
+    return Unsupported(f"Content-Type is {given}; expected {expected} or CloudEvents")
+
+
+def _is_allowed(endpoint: Endpoint, content: MediaType) -> bool:
     if endpoint.content_types:
-        if content is not None and content.essence in endpoint.content_types:
-            return None
-        return Unsupported(
-            f"Content-Type is {given}; expected {', '.join(sorted(endpoint.content_types))} or CloudEvents"
-        )
-    if content is not None and content.is_json and content.is_utf8:
-        return None
-    if content is not None and content.essence == bodies.FORM and endpoint.preset in _SENDS_FORMS:
-        return None
-    return Unsupported(f"Content-Type is {given}; expected application/json or CloudEvents")
+        return content.essence in endpoint.content_types
+    if content.is_json and content.is_utf8:
+        return True
+    return content.essence == bodies.FORM and endpoint.preset in _SENDS_FORMS
 
 
 def _has_ce_headers(request: Request) -> bool:
-    return any(name.startswith("ce-") for name, _ in request.headers)
+    return any([name.startswith("ce-") for name, _ in request.headers])  # noqa: C419 - of few: a list is quicker
 
 
 def _github(endpoint: Endpoint, request: Request, verified: Verified, document: Document) -> Found:
@@ -113,7 +120,6 @@ def _github(endpoint: Endpoint, request: Request, verified: Verified, document: 
         fallback_source=endpoint.origin,
     )
     actor = github_event.actor(document.value)
-    event = replace(event, data=github_event.kept(document.value))
     if not endpoint.mapping.expressions and not endpoint.mapping.paths:
         if event.type != WEBHOOK_RECEIVED:
             notes.pop(outside.CLAIMED, None)
@@ -126,7 +132,7 @@ def _github(endpoint: Endpoint, request: Request, verified: Verified, document: 
 
 
 def _mapped(
-    endpoint: Endpoint, request: Request, verified: Verified, document: Document, fresh_id: str
+    endpoint: Endpoint, request: Request, verified: Verified, document: Document, fresh_id: FreshId
 ) -> Found:
     document = _unwrapped(endpoint, document)
     body_hash = natural_key.body_hash(request, verified)
@@ -134,7 +140,7 @@ def _mapped(
     notes = _notes(endpoint, request, verified, body_hash)
     reading = endpoint.mapping.read(document, _covered(request, verified))
     event = Event(
-        id=verified.delivery_id or str(notes.get(outside.DELIVERY_ID) or fresh_id),
+        id=verified.delivery_id or str(notes.get(outside.DELIVERY_ID) or fresh_id()),
         source=endpoint.origin,
         type=_unsigned_type(endpoint, request, document) or WEBHOOK_RECEIVED,
         datacontenttype="application/json",
@@ -180,14 +186,14 @@ def _unwrapped(endpoint: Endpoint, document: Document) -> Document:
     return Document(found) if isinstance(found, Mapping) else document
 
 
-def _bytes(endpoint: Endpoint, request: Request, verified: Verified, fresh_id: str) -> Occurrence:
+def _bytes(endpoint: Endpoint, request: Request, verified: Verified, fresh_id: FreshId) -> Occurrence:
     """A body that is neither JSON nor a form, kept as its bytes."""
     key = natural_key.of_document(endpoint.scheme.name, None, request, verified)
     notes: dict[str, object] = {}
     if endpoint.preset in _BODY_KEPT:
         notes[outside.BODY_SHA256] = natural_key.body_hash(request, verified)
     event = Event(
-        id=verified.delivery_id or fresh_id,
+        id=verified.delivery_id or fresh_id(),
         source=endpoint.origin,
         type=WEBHOOK_RECEIVED,
         datacontenttype=single(request.headers, "content-type"),

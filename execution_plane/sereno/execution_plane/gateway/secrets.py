@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -29,20 +29,21 @@ class Secrets:
         self._environment = os.environ if environment is None else environment
         self._clock = clock
         self._sealing_keys = sealing_keys or {}
-        self._known: dict[tuple[str, str], tuple[float, bytes | None]] = {}
+        self._known: dict[tuple[tuple[str, ...], str], tuple[float, tuple[bytes, ...]]] = {}
 
-    def active(self, references: Sequence[str], *, bound_to: str = "") -> tuple[bytes, ...]:
+    def active(self, references: tuple[str, ...], *, bound_to: str = "") -> tuple[bytes, ...]:
         """The secrets of an endpoint that can be used now, in order; `bound_to` names it, as `tenant/name`."""
-        found = (self._resolve(reference, bound_to) for reference in references)
-        return tuple(secret for secret in found if secret is not None)
+        now, key = self._clock(), (references, bound_to)
+        read_at, secrets = self._known.get(key, (float("-inf"), ()))
+        if now - read_at < KEEP_SECONDS:
+            return secrets
+        found = [self._resolve(reference, bound_to) for reference in references]
+        secrets = tuple(secret for secret in found if secret is not None)
+        self._known[key] = (now, secrets)
+        return secrets
 
     def _resolve(self, reference: str, bound_to: str) -> bytes | None:
-        now, key = self._clock(), (reference, bound_to)
-        read_at, secret = self._known.get(key, (float("-inf"), None))
-        if now - read_at < KEEP_SECONDS:
-            return secret
         secret = self._read(reference, bound_to)
-        self._known[key] = (now, secret)
         if secret is None:
             _log.warning("webhook_key_missing", reference=_shown(reference))
         return secret

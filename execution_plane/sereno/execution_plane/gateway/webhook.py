@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import NamedTuple
 
 import orjson
 from starlette.exceptions import HTTPException
@@ -18,22 +19,41 @@ from sereno.execution_plane.gateway import handshake, trace
 from sereno.execution_plane.gateway.admission import NOWHERE, Admission, Admitted, Arrival, Refused
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredError
-from sereno.execution_plane.gateway.headers import Headers
+from sereno.execution_plane.gateway.headers import Received
 from sereno.execution_plane.gateway.ping import Answered
+from sereno.execution_plane.gateway.turns import Turns
 from sereno.mailbox.engine.problems import Problem, respond
-from sereno.mailbox.engine.telemetry import histogram, logger, tally
+from sereno.mailbox.engine.telemetry import logger, spread, tally
 
 RETRY_AFTER_SECONDS = 2
 ACCEPTED = 202
 _SIGN_THE_URL = frozenset({"twilio", "rfc9421"})
 _log = logger("gateway")
 _requests = tally("sereno.webhook.requests")
-_duration = histogram("sereno.webhook.duration")
+_duration = spread("sereno.webhook.duration")
 _stored = tally("sereno.ingress.events")
 
 
 Withhold = Callable[[Admitted], Awaitable[Admitted]]
 """Puts large data away before its envelope is stored; raises `NotStoredError`."""
+
+
+class _Waiting(NamedTuple):
+    """What is left of a request while it waits for the disk.
+
+    Hundreds wait at a time; if each kept its body and what was parsed of it, no cache would hold them.
+    """
+
+    tenant: str
+    endpoint: str
+    recorded: datetime
+    size: int
+    verdict: Verdict
+    reason: str | None
+    receipts: tuple[str, ...]
+    encoded: tuple[bytes, ...]
+    large: Admitted | None
+    answer: Answered | Refused | None
 
 
 class WebhookGateway:
@@ -57,12 +77,17 @@ class WebhookGateway:
         self._record = record
         self._public_url = public_url.rstrip("/")
         self._withhold = withhold
+        self._turns = Turns()
 
     async def post(self, endpoint_token: str, request: Request) -> Response:
         """Receive one request of a sender."""
         began = time.perf_counter()
         try:
-            response = await self._receive(endpoint_token, request, began)
+            await self._turns.take()
+            waiting = self._read(endpoint_token, request, await request.body())
+            response = await self._store(waiting) if waiting.answer is None else _answer(waiting.answer)
+            # Also where there is no endpoint: the log leaves it out, at the same cost.
+            self._record(_delivery(waiting, response.status_code, time.perf_counter() - began))
         except ClientDisconnect:
             response = Response(status_code=400)
         except HTTPException:
@@ -71,18 +96,20 @@ class WebhookGateway:
             _log.error("webhook_fault", exc_info=fault)
             response = respond(Problem(500, "fault", "an internal fault; it was logged"))
         _requests.add(1, response.status_code)
-        _duration.record(time.perf_counter() - began)
+        _duration.add(time.perf_counter() - began)
         return response
 
     def handshake(self, request: Request) -> Response:
         """Answer who asks whether it may send; see `handshake`."""
-        return Response(status_code=200, headers=dict(handshake.answer(_headers(request))))
+        return Response(
+            status_code=200, headers=dict(handshake.answer(Received.of(request.scope["headers"])))
+        )
 
-    async def _receive(self, endpoint_token: str, request: Request, began: float) -> Response:
-        body = await request.body()
+    def _read(self, endpoint_token: str, request: Request, body: bytes) -> _Waiting:
         recorded = self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
-        headers = _headers(request)
+        headers = Received.of(request.scope["headers"])
+        client = request.scope.get("client")
         arrival = Arrival(
             headers,
             body,
@@ -90,13 +117,9 @@ class WebhookGateway:
             trace.continued(headers, os.urandom),
             self._url(endpoint, request),
             request.method,
-            request.client.host if request.client else None,
+            client[0] if client else None,
         )
-        decision = self._admission.admit(endpoint, arrival)
-        response = await self._answer(decision)
-        # Also where there is no endpoint: the log leaves it out, at the same cost.
-        self._record(_delivery(endpoint or NOWHERE, arrival, decision, response, time.perf_counter() - began))
-        return response
+        return _waiting(endpoint or NOWHERE, arrival, self._admission.admit(endpoint, arrival))
 
     def _url(self, endpoint: Endpoint | None, request: Request) -> str:
         """The public URL of the request, as the sender signed it; a proxy may have taken off the TLS."""
@@ -106,67 +129,67 @@ class WebhookGateway:
         query = request.url.query
         return f"{base}?{query}" if query else base
 
-    async def _answer(self, decision: Admitted | Answered | Refused) -> Response:
-        if isinstance(decision, Refused):
-            return _problem(decision)
-        if isinstance(decision, Answered):
-            return Response(decision.body, decision.status, media_type=decision.media_type)
-        return await self._store(decision)
-
-    async def _store(self, admitted: Admitted) -> Response:
-        if not admitted.envelopes:
+    async def _store(self, waiting: _Waiting) -> Response:
+        if not waiting.receipts:
             return _accepted([])
-        tenant = admitted.envelopes[0].tenantid
+        encoded = waiting.encoded
         try:
-            if self._withhold is not None:
-                admitted = await self._withhold(admitted)
-            await self._commit.store(tenant, admitted.encoded)
+            if waiting.large is not None and self._withhold is not None:
+                encoded = (await self._withhold(waiting.large)).encoded
+            await self._commit.store(waiting.tenant, encoded)
         except NotStoredError as fault:
-            _log.warning("not_stored", tenant=tenant, error=str(fault))
+            _log.warning("not_stored", tenant=waiting.tenant, error=str(fault))
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-        _stored.add(len(admitted.envelopes), "webhook")
-        return _accepted([shown("rcp", envelope.receiptid) for envelope in admitted.envelopes])
+        _stored.add(len(waiting.receipts), "webhook")
+        return _accepted([shown("rcp", receipt) for receipt in waiting.receipts])
 
 
-def _delivery(
-    endpoint: Endpoint,
-    arrival: Arrival,
-    decision: Admitted | Answered | Refused,
-    response: Response,
-    seconds: float,
-) -> Delivery:
-    verdict, reason, receipts = _verdict(decision, response)
-    millis = int(arrival.recorded.timestamp() * 1000)
-    return Delivery(
-        tenant=endpoint.tenant,
-        id=uuid7_text(millis, os.urandom(RANDOM_BYTES)),
-        endpoint=endpoint.name,
-        received=arrival.recorded,
-        verdict=verdict,
-        status=response.status_code,
-        reason=reason,
-        latency_ms=seconds * 1000,
-        size=len(arrival.body),
-        receipts=receipts,
+def _waiting(endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered | Refused) -> _Waiting:
+    verdict, reason, admitted = _verdict(decision)
+    return _Waiting(
+        endpoint.tenant,
+        endpoint.name,
+        arrival.recorded,
+        len(arrival.body),
+        verdict,
+        reason,
+        () if admitted is None else tuple([envelope.receiptid for envelope in admitted.envelopes]),
+        () if admitted is None else admitted.encoded,
+        admitted if admitted is not None and admitted.is_large else None,
+        None if isinstance(decision, Admitted) else decision,
     )
 
 
-def _verdict(
-    decision: Admitted | Answered | Refused, response: Response
-) -> tuple[Verdict, str | None, tuple[str, ...]]:
+def _verdict(decision: Admitted | Answered | Refused) -> tuple[Verdict, str | None, Admitted | None]:
     if isinstance(decision, Refused):
-        return "refused", decision.reason or decision.code, ()
+        return "refused", decision.reason or decision.code, None
     if isinstance(decision, Answered):
-        return "answered", decision.reason, ()
-    if response.status_code != ACCEPTED:
-        return "not_stored", None, ()
-    receipts = tuple(envelope.receiptid for envelope in decision.envelopes)
-    return ("paused" if decision.paused else "accepted"), None, receipts
+        return "answered", decision.reason, None
+    return ("paused" if decision.paused else "accepted"), None, decision
 
 
-def _headers(request: Request) -> Headers:
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
+def _answer(decision: Answered | Refused) -> Response:
+    if isinstance(decision, Refused):
+        return _problem(decision)
+    return Response(decision.body, decision.status, media_type=decision.media_type)
+
+
+def _delivery(waiting: _Waiting, status: int, seconds: float) -> Delivery:
+    stored = waiting.answer is not None or status == ACCEPTED
+    millis = int(waiting.recorded.timestamp() * 1000)
+    return Delivery(
+        tenant=waiting.tenant,
+        id=uuid7_text(millis, os.urandom(RANDOM_BYTES)),
+        endpoint=waiting.endpoint,
+        received=waiting.recorded,
+        verdict=waiting.verdict if stored else "not_stored",
+        status=status,
+        reason=waiting.reason,
+        latency_ms=seconds * 1000,
+        size=waiting.size,
+        receipts=waiting.receipts if stored else (),
+    )
 
 
 def _accepted(receipts: list[str]) -> Response:

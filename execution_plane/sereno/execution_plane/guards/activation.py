@@ -40,8 +40,11 @@ class Activation(NamedTuple):
         """Whether it is a signal of ours for an instant that was missed: it says nothing of a storm."""
         envelope = self.envelope
         return (
-            envelope.trust == "platform"
-            and envelope.origin.startswith(("time/", "calendar/"))
+            # What a calendar says is not trusted; that its time came is a signal of ours all the same.
+            (
+                (envelope.trust == "platform" and envelope.origin.startswith("time/"))
+                or envelope.origin.startswith("calendar/")
+            )
             and envelope.time is not None
             and envelope.recordedtime - envelope.time > CATCH_UP
         )

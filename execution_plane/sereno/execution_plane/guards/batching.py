@@ -24,13 +24,15 @@ class Joined(NamedTuple):
     sealed: OpenBatch | None = None
 
 
+_latest: list[tuple[GuardState, Activation, Joined]] = []
+
+
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
     """Object with `merged`, and into which batch; `because` says what the batch waits for first."""
     why = _why(state, policy)
     if why is None:
         return NOT_CONFIGURED["batching"] if policy.batch is None else passed("batching", {})
-    joined = join(state, activation, policy, now)
-    batch = joined.batch
+    batch = join(state, activation, policy, now).batch
     numbers: dict[str, Number] = {
         "batch": batch.id,
         "because": why,
@@ -55,7 +57,19 @@ def _why(state: GuardState, policy: Subscription) -> Why | None:
 
 
 def join(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Joined:
-    """The batch with this event in it; one that has no room for it is sealed and the next one begins."""
+    """The batch with this event in it; one that has no room for it is sealed and the next one begins.
+
+    It is asked twice for each event, by the verdict and by what that writes.
+    """
+    for known, of, joined in _latest:
+        if known is state and of is activation:
+            return joined
+    joined = _join(state, activation, policy, now)
+    _latest[:] = [(state, activation, joined)]
+    return joined
+
+
+def _join(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Joined:
     limits = policy.batch or UNLIMITED
     size = len(orjson.dumps(activation.attributes))
     before = state.batch

@@ -1,10 +1,12 @@
 """Two half-window buckets: how many in the last window, in constant space and without a list of moments."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
+_new = tuple.__new__
 
 
 class Buckets(NamedTuple):
@@ -24,13 +26,18 @@ class Buckets(NamedTuple):
         return self.current + self.previous
 
 
+@lru_cache(maxsize=256)
+def _half(window: timedelta) -> int:
+    return max(1, int(window / _SECOND) // 2)
+
+
 def counted(buckets: Buckets | None, at: datetime, window: timedelta) -> Buckets:
     """The buckets after one more at this moment; those of another window length begin anew."""
-    half = max(1, int(window / _SECOND) // 2)
+    half = _half(window)
     slot = (at - _EPOCH) // _SECOND // half
     if buckets is None or buckets.half != half or slot > buckets.slot + 1:
-        return Buckets(half, slot, 1, 0)
+        return _new(Buckets, (half, slot, 1, 0))
     if slot == buckets.slot + 1:
-        return Buckets(half, slot, 1, buckets.current)
+        return _new(Buckets, (half, slot, 1, buckets.current))
     # The clock of a subscription does not go back, but two subscriptions may share a count.
-    return Buckets(half, buckets.slot, buckets.current + 1, buckets.previous)
+    return _new(Buckets, (half, buckets.slot, buckets.current + 1, buckets.previous))

@@ -5,10 +5,9 @@ in the period of the reservation. A delivery that is merged away gives all of it
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -74,31 +73,44 @@ class Budgets:
     tenant: str
     zone: ZoneInfo
     limits: tuple[Limit, ...]
+    _latest: list["_Page"] = field(default_factory=list, repr=False)
+    """The page that was asked for last: most activations find it open."""
 
     def entries(self, at: datetime) -> tuple[Entry, ...]:
         """The accounts of the periods around `at` (database clock), one a limit."""
-        return _page(self, at.replace(second=0, microsecond=0)).entries
+        return self._page(at).entries
 
     def lines(self, at: datetime) -> tuple[Line, ...]:
         """What one activation takes, and from which accounts."""
-        return _page(self, at.replace(second=0, microsecond=0)).lines
+        return self._page(at).lines
+
+    def _page(self, at: datetime) -> "_Page":
+        latest = self._latest
+        if latest and latest[0].starts <= at < latest[0].ends:
+            return latest[0]
+        page = _page(self, at)
+        latest[:] = [page]
+        return page
 
 
 class _Page(NamedTuple):
+    """What is the same for every activation from `starts` until `ends`: no period begins or ends between."""
+
+    starts: datetime
+    ends: datetime
     entries: tuple[Entry, ...]
     lines: tuple[Line, ...]
 
 
-@lru_cache(maxsize=4096)
-def _page(budgets: Budgets, minute: datetime) -> _Page:
-    """What is the same for every activation of a minute: no period begins within one."""
+def _page(budgets: Budgets, at: datetime) -> _Page:
     entries = []
     for limit in budgets.limits:
-        starts, ends = bounds(limit.per, minute, budgets.zone)
+        starts, ends = bounds(limit.per, at, budgets.zone)
         account = Account(budgets.tenant, limit.scope, limit.name, limit.measure, limit.per, starts)
         entries.append(Entry(limit, account, limit.amount - limit.reserve, starts, ends))
     lines = tuple(Line(entry.account, entry.limit.reserve) for entry in entries)
-    return _Page(tuple(entries), lines)
+    starts = max((entry.starts for entry in entries), default=at)
+    return _Page(starts, min((entry.ends for entry in entries), default=at), tuple(entries), lines)
 
 
 def exceeded(budgets: Budgets, used: Mapping[Account, Decimal], at: datetime) -> Exceeded | None:

@@ -23,6 +23,8 @@ from sereno.execution_plane.guards.passage import Decision, Given, takes_key
 from sereno.execution_plane.guards.state import NOBODY, Memory, Occurrence
 from sereno.execution_plane.guards.suspension import Cause, Suspension, suspension_id
 
+_new = tuple.__new__
+
 
 def changes_of(given: Given, decided: Decision) -> tuple[Change, ...]:
     """Everything that a decision writes besides its verdict row."""
@@ -41,7 +43,7 @@ def changes_of(given: Given, decided: Decision) -> tuple[Change, ...]:
             changes.append(Evaluate(_evaluation(given)))
     if given.state.subject is not NOBODY and given.activation.envelope.subject is not None:
         key = given.subscription.tenant, given.subscription.name, given.activation.envelope.subject
-        changes.append(RememberSubject(key, given.state.subject))
+        changes.append(_new(RememberSubject, (key, given.state.subject)))
     if takes_key(decided):
         changes.append(_take(given, decided))
     return tuple(changes)
@@ -50,28 +52,30 @@ def changes_of(given: Given, decided: Decision) -> tuple[Change, ...]:
 def _remember(given: Given, decided: Decision) -> Remember:
     memory, recorded = given.state.memory, given.clock.recorded
     if decided.outcome == "delivered":
-        after = Memory(recorded, recorded, memory.deliveries + 1, memory.arrivals)
+        after = _new(Memory, (recorded, recorded, memory.deliveries + 1, memory.arrivals))
     else:
-        after = Memory(recorded, memory.last_delivered, memory.deliveries, memory.arrivals)
-    return Remember((given.subscription.tenant, given.subscription.name), after)
+        after = _new(Memory, (recorded, memory.last_delivered, memory.deliveries, memory.arrivals))
+    return _new(Remember, ((given.subscription.tenant, given.subscription.name), after))
 
 
 def _take(given: Given, decided: Decision) -> Take:
     envelope = given.activation.envelope
     expires = given.clock.recorded + window(envelope.dedupkey)
-    occurrence = Occurrence(envelope.receiptid, decided.outcome, decided.message, expires)
-    return Take((envelope.tenantid, envelope.origin, given.subscription.name, envelope.dedupkey), occurrence)
+    occurrence = _new(Occurrence, (envelope.receiptid, decided.outcome, decided.message, expires))
+    key = envelope.tenantid, envelope.origin, given.subscription.name, envelope.dedupkey
+    return _new(Take, (key, occurrence))
 
 
 def _delivered(given: Given, decided: Decision) -> list[Change]:
     subscription, message = given.subscription, decided.message
     if message is None:
         raise AssertionError("what is delivered is a message")
-    deposit = Deposit((subscription.tenant, subscription.name, given.activation.serial_key or ""), message)
+    work = subscription.tenant, subscription.name, given.activation.serial_key or ""
+    deposit = _new(Deposit, (work, message))
     if subscription.budgets is None:
         return [deposit]
     lines = subscription.budgets.lines(given.clock.database)
-    return [Reserve(Reservation(subscription.tenant, message, lines)), deposit]
+    return [_new(Reserve, (_new(Reservation, (subscription.tenant, message, lines, ())),)), deposit]
 
 
 def _merged(given: Given) -> list[Change]:

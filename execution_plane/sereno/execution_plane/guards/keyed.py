@@ -9,6 +9,7 @@ from sereno.execution_plane.guards.condition import candidate_of
 from sereno.execution_plane.guards.subscription import Subscription
 
 _BETWEEN = "\x1f"
+_new = tuple.__new__
 
 
 def activation_of(
@@ -19,9 +20,9 @@ def activation_of(
     A batch holds events of one serial key, so that its message stands in one queue.
     """
     if subscription.batch_by is None and subscription.serial_by is None:
-        return Activation(envelope, attributes, entry)
+        return _new(Activation, (envelope, attributes, entry, None, None))
     event = candidate_of(attributes) if is_verdict(envelope) else attributes
     serial = None if subscription.serial_by is None else subscription.serial_by(event)
     by = None if subscription.batch_by is None else subscription.batch_by(event)
     batch = by if serial is None else serial if by is None or by == serial else f"{by}{_BETWEEN}{serial}"
-    return Activation(envelope, attributes, entry, batch, serial)
+    return _new(Activation, (envelope, attributes, entry, batch, serial))

@@ -39,12 +39,15 @@ from sereno.execution_plane.guards.state import (
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.suspension import Suspension
 from sereno.mailbox.scope import Scope
+from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.rate import Money
 from sereno.subscriptions.rights import Standing
 
 BodyKey = tuple[str, str, str]
 """Tenant, origin of the endpoint, SHA-256 of the body."""
 _NONE = Decimal()
+# The generated constructors of named tuples take twice as long, and these are made for each event and subscription.
+_new = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,22 +116,27 @@ class Ledger:
         recorded = envelope.recordedtime
         if memory.last_recorded is not None and memory.last_recorded > recorded:
             recorded = memory.last_recorded
-        now = Reading(recorded, moment.database)
-        state = GuardState(
-            self._standing(subscription, moment.policy_valid_until),
-            self.occurrences.get((envelope.tenantid, envelope.origin, subscription.name, envelope.dedupkey)),
-            None if body is None else body.for_subscription(subscription.name),
-            ancestors,
-            storm.count_arrival(memory, activation, subscription, now),
-            self._about(activation, subscription, now),
-            self.budgets,
-            self.suspension_of(subscription, envelope.subject) if self.suspensions.get(key) else None,
-            self.batches.get((subscription.tenant, subscription.name, activation.batch_key or "")),
-            pause_of(memory.last_delivered, subscription, recorded=recorded, database=moment.database),
-            subscription.when_busy != "queue" and self.is_busy(subscription, activation.serial_key),
-            self.stop_of(subscription) if self.stops else None,
+        now = _new(Reading, (recorded, moment.database))
+        state = _new(
+            GuardState,
+            (
+                self._standing(subscription, moment.policy_valid_until, memory),
+                self.occurrences.get(
+                    (envelope.tenantid, envelope.origin, subscription.name, envelope.dedupkey)
+                ),
+                None if body is None else body.for_subscription(subscription.name),
+                ancestors,
+                storm.count_arrival(memory, activation, subscription, now),
+                self._about(activation, subscription, now),
+                self.budgets,
+                self.suspension_of(subscription, envelope.subject) if self.suspensions.get(key) else None,
+                self.batches.get((subscription.tenant, subscription.name, activation.batch_key or "")),
+                pause_of(memory.last_delivered, subscription, recorded=recorded, database=moment.database),
+                subscription.when_busy != "queue" and self.is_busy(subscription, activation.serial_key),
+                self.stop_of(subscription) if self.stops else None,
+            ),
         )
-        passage = run(Given(state, activation, subscription, now))
+        passage = run(_new(Given, (state, activation, subscription, now)))
         self.apply(passage.changes)
         return passage
 
@@ -136,7 +144,7 @@ class Ledger:
         """Ask what becomes of an open batch now, and remember what came of it."""
         memory = self.memories.get((subscription.tenant, subscription.name), NOTHING)
         state = GuardState(
-            self._standing(subscription, moment.policy_valid_until),
+            self._standing(subscription, moment.policy_valid_until, memory),
             memory=memory,
             used=self.budgets,
             suspension=self.suspension_of(subscription, None),
@@ -150,8 +158,9 @@ class Ledger:
 
     def apply(self, changes: Iterable[c.Change]) -> None:
         """Evolve the rows by what was decided."""
+        evolve = _EVOLVE
         for change in changes:
-            _EVOLVE[type(change)](self, change)
+            evolve[type(change)](self, change)
 
     def report(self, message: UUID, usage: Sequence[Money]) -> Settlement | None:
         """Reconcile the reservation of a message with what its run reports; None when it has none."""
@@ -191,6 +200,13 @@ class Ledger:
         own = [batch for batch in every if (batch.tenant, batch.subscription) == key]
         return sorted(own, key=lambda batch: batch.opened)
 
+    def forget(self, envelope: Envelope, subscription: str) -> None:
+        """Note that what was held fires no more."""
+        key = envelope.tenantid, envelope.origin, subscription, envelope.dedupkey
+        known = self.occurrences.get(key)
+        if known is not None and known.receiptid == envelope.receiptid:
+            self.occurrences[key] = known._replace(outcome="dropped")
+
     def lift(self, key: SubscriptionKey, lifted: Collection[UUID]) -> list[Suspension]:
         """End these suspensions of a subscription and begin anew what tripped them."""
         open_ones = self.suspensions.get(key, ())
@@ -229,12 +245,24 @@ class Ledger:
         known = self.subjects.get((subscription.tenant, subscription.name, subject), NOBODY)
         return storm.count_about(known, activation, subscription, now)
 
-    def _standing(self, subscription: Subscription, valid_until: datetime | None) -> Standing:
-        """How the subscription stands under the policy in force, made once for all events of a round."""
+    def _standing(self, subscription: Subscription, valid_until: datetime | None, memory: Memory) -> Standing:
+        """How the subscription stands under the policy in force, made once for all events of a round.
+
+        One that has woken as often as it may is exhausted, also before the catalog says so.
+        """
         key = subscription.tenant, subscription.name
+        most = subscription.max_occurrences
+        state = subscription.standing.state
+        if most is not None and memory.deliveries >= most and state is State.ACTIVE:
+            state = State.EXHAUSTED
         known = self._standings.get(key)
-        if known is None or known[0] is not subscription or known[1].valid_until != valid_until:
-            known = subscription, replace(subscription.standing, valid_until=valid_until)
+        if (
+            known is None
+            or known[0] is not subscription
+            or known[1].valid_until != valid_until
+            or known[1].state is not state
+        ):
+            known = subscription, replace(subscription.standing, valid_until=valid_until, state=state)
             self._standings[key] = known
         return known[1]
 

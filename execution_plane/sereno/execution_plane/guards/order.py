@@ -30,6 +30,7 @@ GUARDS: tuple[tuple[GuardName, Guard], ...] = (
     ("delivery", delivery.decide),  # into the mailbox, unless everything stands still
     ("storm", storm.decide),  #       were there too many? (its verdict still comes before the write)
 )
+_new = tuple.__new__
 _DELIVERY = GUARD_NAMES.index("delivery")
 BEFORE_JUDGEMENT = 3
 """A candidate of a condition passes so many guards before it is judged; the event of its verdict passes all."""
@@ -48,8 +49,10 @@ def run(given: Given) -> Passage:
     if waits:
         return _judged(given, verdicts)
     numbers = verdicts[_DELIVERY].numbers
-    decision = Decision("delivered", "delivery", "delivered", numbers, _identity(numbers, "message"))
-    return Passage(given, tuple(verdicts), decision, changes_of(given, decision))
+    decision = _new(
+        Decision, ("delivered", "delivery", "delivered", numbers, _identity(numbers, "message"), None)
+    )
+    return _new(Passage, (given, tuple(verdicts), decision, changes_of(given, decision)))
 
 
 def _identity(numbers: Numbers, name: str) -> UUID | None:

@@ -16,6 +16,7 @@ from sereno.execution_plane.guards.verdict import NOT_CONFIGURED, Number, Verdic
 
 # Without genealogy a loop shows as two actors taking turns about one object; as many turns as a chain may be long.
 TURNS_WINDOW = timedelta(hours=1)
+_new = tuple.__new__
 
 
 def decide(state: GuardState, activation: Activation, policy: Subscription, now: Reading) -> Verdict:
@@ -84,7 +85,7 @@ def count_arrival(memory: Memory, activation: Activation, policy: Subscription, 
     if policy.storm is None or not counts(activation):
         return memory
     arrivals = counted(memory.arrivals, now.recorded, policy.storm.window)
-    return Memory(memory.last_recorded, memory.last_delivered, memory.deliveries, arrivals)
+    return _new(Memory, (memory.last_recorded, memory.last_delivered, memory.deliveries, arrivals))
 
 
 def watches(activation: Activation, policy: Subscription) -> bool:
@@ -106,7 +107,7 @@ def count_about(
         return SubjectMemory(arrivals, memory.actor, memory.actor_before, turns)
     if actor == memory.actor_before:
         turns = counted(turns, now.recorded, TURNS_WINDOW)
-    return SubjectMemory(arrivals, actor, memory.actor, turns)
+    return _new(SubjectMemory, (arrivals, actor, memory.actor, turns))
 
 
 def _may_loop(activation: Activation) -> bool:

@@ -1,6 +1,6 @@
 """A subscription as the matcher and the guards see it: one version, compiled once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, NamedTuple
@@ -12,14 +12,14 @@ from sereno.execution_plane.guards.batch import BatchLimits
 from sereno.execution_plane.guards.budget import Budgets
 from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, budgets_of
 from sereno.subscriptions.event_key import KeyOf, compile_key
-from sereno.subscriptions.filters import Predicate, compile_filters
+from sereno.subscriptions.filters import Attributes, Predicate, compile_filters
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import Filter, Source, SubscriptionSpec
 from sereno.subscriptions.models.limits import Budget, Limits, Then
 from sereno.subscriptions.period import LENGTH
 from sereno.subscriptions.quiet_hours import Quiet
 from sereno.subscriptions.rate import Rate
-from sereno.subscriptions.rights import Standing
+from sereno.subscriptions.rights import RIGHTS, Rights, Standing
 
 Identity = tuple[str, str]
 """Origin and actor: as whom an agent appears at a source."""
@@ -47,6 +47,33 @@ class Criterion(NamedTuple):
     min_confidence: float
 
 
+class ToldOf(NamedTuple):
+    """Of whose runs the platform's events are wanted: of one agent, one subscription, or both."""
+
+    agent: str | None = None
+    subscription: str | None = None
+
+    def holds(self, event: Attributes) -> bool:
+        """Whether an event of the platform, or what an agent emitted, concerns them."""
+        agent, subscription = _about(event)
+        return self.agent in (None, agent) and self.subscription in (None, subscription)
+
+    def found(self, event: Attributes) -> str:
+        """Whom the event concerns instead."""
+        return str(ToldOf(*_about(event)))
+
+    def __str__(self) -> str:
+        named = (("agent", self.agent), ("subscription", self.subscription))
+        return ", ".join(f"{what} {name}" for what, name in named if name is not None) or "nobody"
+
+
+def _about(event: Attributes) -> tuple[str | None, str | None]:
+    origin, data = str(event.get("origin")), event.get("data")
+    told = data if origin == "platform" and isinstance(data, Mapping) else {}
+    agent = origin.removeprefix("agent/") if origin.startswith("agent/") else told.get("agent")
+    return agent, told.get("subscription")
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """Who is woken by what, with which limits; `filters` pair the text of each with its predicate."""
@@ -59,6 +86,7 @@ class Subscription:
     instruction: str
     origin: str
     types: frozenset[str] | None
+    told_of: ToldOf | None
     filters: tuple[tuple[str, Predicate], ...]
     condition: Criterion | None
     cooldown: Rest | None
@@ -90,7 +118,7 @@ def of_spec(
     name: str,
     version: int,
     state: State,
-    revoked: bool = False,
+    rights: Rights = RIGHTS,
     identities: Iterable[Identity] = (),
     tenancy: Tenancy = TENANCY,
     agent_budget: Budget | None = None,
@@ -105,13 +133,17 @@ def of_spec(
         standing=Standing(
             state,
             limits.expires,
-            revoked=revoked,
+            revoked=rights.revoked,
+            revoked_at=rights.revoked_at,
+            owner_removed=rights.owner_removed,
+            agent_suspended=rights.agent_suspended,
             verified_sender_only=spec.sender == "verified",
         ),
         agent=agent,
         instruction=spec.instruction,
         origin=origin_of(spec.source, name),
         types=frozenset(spec.source.platform.types) if spec.source.platform else None,
+        told_of=_told_of(spec.source),
         filters=tuple((text_of(declared), compile_filters([declared])) for declared in spec.filters),
         condition=None
         if spec.condition is None
@@ -151,6 +183,14 @@ def _batch(limits: Limits) -> BatchLimits | None:
     if batch is None:
         return None
     return BatchLimits(batch.window, batch.max_wait, batch.max_items, batch.max_bytes)
+
+
+def _told_of(source: Source) -> ToldOf | None:
+    platform = source.platform
+    if platform is None or (platform.agent is None and platform.subscription is None):
+        return None
+    agent = None if platform.agent is None else platform.agent.removeprefix("agent:")
+    return ToldOf(agent, platform.subscription)
 
 
 def _threshold(rate: Rate) -> Threshold:

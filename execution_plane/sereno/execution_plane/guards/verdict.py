@@ -17,6 +17,8 @@ Numbers = Mapping[str, Number]
 
 
 NO_NUMBERS: Numbers = {}
+# Seven are made for each event and subscription; the generated constructor takes twice as long.
+_new = tuple.__new__
 
 
 class Verdict(NamedTuple):
@@ -37,9 +39,9 @@ NOT_REACHED: Mapping[GuardName, Verdict] = {name: Verdict(name, "not_reached") f
 
 def passed(guard: GuardName, numbers: Numbers, reason: str | None = None) -> Verdict:
     """The guard has nothing against it."""
-    return Verdict(guard, "passed", reason, numbers)
+    return _new(Verdict, (guard, "passed", reason, numbers, None))
 
 
 def objected(guard: GuardName, outcome: Outcome, reason: str, numbers: Numbers) -> Verdict:
     """The guard decides the event."""
-    return Verdict(guard, "objected", reason, numbers, outcome)
+    return _new(Verdict, (guard, "objected", reason, numbers, outcome))

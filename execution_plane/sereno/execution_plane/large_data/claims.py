@@ -1,12 +1,10 @@
 """The claim check on the way in: what is too large is on disk before the envelope that refers to it."""
 
-from dataclasses import replace
-
 from sereno.envelope.encode import dumps
 from sereno.execution_plane.gateway.admission import Admitted
 from sereno.execution_plane.gateway.group_commit import NotStoredError
 from sereno.execution_plane.large_data import store
-from sereno.execution_plane.large_data.claim_check import INLINE_BYTES, withhold
+from sereno.execution_plane.large_data.claim_check import withhold
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 
@@ -20,8 +18,6 @@ class Claims:
 
     async def withhold(self, admitted: Admitted) -> Admitted:
         """The same, each envelope with a reference instead of large data. Raises `NotStoredError`."""
-        if all(len(item) <= INLINE_BYTES for item in admitted.encoded):
-            return admitted
         pairs = [withhold(envelope, self._key) for envelope in admitted.envelopes]
         withheld = [kept for _, kept in pairs if kept is not None]
         if not withheld:
@@ -31,6 +27,5 @@ class Claims:
         except DATABASE_FAULTS as fault:
             raise NotStoredError(f"large data could not be kept: {type(fault).__name__}") from fault
         envelopes = tuple(envelope for envelope, _ in pairs)
-        return replace(
-            admitted, envelopes=envelopes, encoded=tuple(dumps(envelope) for envelope in envelopes)
-        )
+        encoded = tuple(dumps(envelope) for envelope in envelopes)
+        return admitted._replace(envelopes=envelopes, encoded=encoded)

@@ -10,7 +10,9 @@ from fastapi.responses import Response
 from sereno.envelope.identifiers import from_people
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.large_data import store
+from sereno.execution_plane.large_data.forgetting import KEPT
 from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import problem_details
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.principal import Principal
 
@@ -35,7 +37,10 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
         "/data/{sensitivity}/{address}",
         summary="Large data of an event, by its reference",
         response_class=Response,
-        responses={200: {"content": {"*/*": {}}, "description": "The data, as its sender sent it"}},
+        responses={
+            200: {"content": {"*/*": {}}, "description": "The data, as its sender sent it"},
+            **problem_details.answers({410: "A message carries it, but it is kept no longer"}),
+        },
     )
     async def data(
         sensitivity: Sensitivity,
@@ -49,8 +54,15 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
         if not tenants:
             raise Problem(403, "data_denied", "this token has no message that carries the reference")
         kept = await store.read(pool, tenants, sensitivity, address)
+        if kept is None and (caller.agents is not None or caller.token is not None):
+            # A message of theirs carries it, so it was here.
+            raise Problem(
+                410, "removed", f"data is kept for {KEPT.days} days after it last came; this is gone"
+            )
         if kept is None:
-            raise Problem(404, "not_found", "there is no such data")
+            raise Problem(
+                404, "not_found", f"there is no such data, or no longer: it is kept for {KEPT.days} days"
+            )
         return Response(kept.data, headers=_HEADERS, media_type=kept.media_type)
 
     return routes

@@ -9,7 +9,7 @@ from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.principal import Principal
 
-_SQL = queries.load("sereno.execution_plane.large_data", "store.sql")
+SQL = queries.load("sereno.execution_plane.large_data", "store.sql")
 KEEP_SECONDS = 2.5
 
 
@@ -27,12 +27,12 @@ async def keep(pool: AnyPool, withheld: Sequence[Withheld]) -> None:
         *((each.tenant, each.sensitivity, each.address, each.media_type, each.data) for each in withheld),
         strict=True,
     )
-    await pool.execute(_SQL["keep"], *(list(column) for column in columns), timeout=KEEP_SECONDS)
+    await pool.execute(SQL["keep"], *(list(column) for column in columns), timeout=KEEP_SECONDS)
 
 
 async def read(pool: AnyPool, tenants: Sequence[str], sensitivity: str, address: str) -> Kept | None:
     """What one of these tenants has under the address."""
-    row = await pool.fetchrow(_SQL["read"], list(tenants), sensitivity, address)
+    row = await pool.fetchrow(SQL["read"], list(tenants), sensitivity, address)
     return None if row is None else Kept(row["media_type"], row["data"])
 
 
@@ -45,10 +45,10 @@ async def readable_in(
     who shows the bearer of a lease, what the message of that live lease carries.
     """
     if caller.token is not None:
-        found = await pool.fetchval(_SQL["carried_by_lease"], caller.token, reference)
+        found = await pool.fetchval(SQL["carried_by_lease"], caller.token, reference)
     elif caller.agents is None:
         return tenants
     else:
         agents = sorted(caller.agents)
-        found = await pool.fetchval(_SQL["carried_by_message"], list(tenants), message, agents, reference)
+        found = await pool.fetchval(SQL["carried_by_message"], list(tenants), message, agents, reference)
     return [] if found is None else [found]

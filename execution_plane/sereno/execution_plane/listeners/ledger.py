@@ -8,7 +8,8 @@ from uuid import UUID
 
 import asyncpg
 
-from sereno.execution_plane.listeners.accounting import Account, Finding, Recorded, findings
+from sereno.execution_plane.listeners.accounting import UNDECIDED, Account, Finding, Recorded, findings
+from sereno.execution_plane.listeners.schedule import TOLERANCE
 from sereno.execution_plane.listeners.schedules import schedule_of
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
@@ -41,9 +42,10 @@ class Found:
 
 @dataclass(slots=True)
 class Report:
-    """How many schedules and instants were looked at, how they ended, and what does not add up."""
+    """How many schedules, calendars and instants were looked at, how they ended, and what does not add up."""
 
     schedules: int = 0
+    calendars: int = 0
     instants: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
@@ -60,7 +62,20 @@ async def check(pool: AnyPool, tenant: str | None = None) -> Report:
         async for page in _pages(connection, tenant):
             for story, account in await _accounts(connection, page):
                 _add(report, story, account, now)
+        await _add_calendars(report, connection, tenant, now)
     return report
+
+
+async def _add_calendars(
+    report: Report, connection: AnyConnection, tenant: str | None, now: datetime
+) -> None:
+    report.calendars = await connection.fetchval(_SQL["calendars"], tenant)
+    for row in await connection.fetch(_SQL["calendar_ends"], tenant, now, TOLERANCE):
+        report.instants += row["count"]
+        report.ends[row["ended"]] += row["count"]
+    for row in await connection.fetch(_SQL["calendar_findings"], tenant, now, UNDECIDED):
+        finding = Finding(row["kind"], row["instant"], row["message"])
+        report.found.append(Found(row["tenant_id"], row["subscription"], finding))
 
 
 def _add(report: Report, story: _Story, account: Account, now: datetime) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import asyncpg
 
+from sereno.execution_plane.listeners.calendar.rebuild import rebuild as rebuild_calendars
 from sereno.execution_plane.listeners.derivation import Derived, declared, follow, put, with_history
 from sereno.execution_plane.listeners.schedules import SQL, hash_of, manifests, written_rule
 from sereno.mailbox.connection import AnyConnection, AnyPool
@@ -22,11 +23,13 @@ class Difference:
 
 
 async def rebuild(pool: AnyPool) -> list[Difference]:
-    """Make all schedules as they are derived; the answer is what was different before, nothing when all was well."""
+    """Make all schedules, and what is to come of calendars, as they are derived; the answer is what was different before, nothing when all was well."""
     found: list[Difference] = []
     for tenant in sorted(await manifests(pool)):
         async with pool.acquire() as connection, connection.transaction():
             found += await _rebuild(connection, tenant)
+            async for subscription, different in rebuild_calendars(connection, tenant):
+                found.append(Difference(tenant, subscription, different))
     return found
 
 

@@ -14,6 +14,8 @@ PRINCIPAL = "system:manifest"
 async def apply(connection: AnyConnection, changes: Iterable[Change]) -> set[Box]:
     """Hold, free or end the messages of each subscription; answers the mailboxes to wake after the commit."""
     boxes: set[Box] = set()
+    changes = tuple(changes)
+    await standing.lock(connection, {(change.tenant, change.subscription) for change in changes})
     for change in changes:
         boxes |= await _apply(connection, change)
     return boxes

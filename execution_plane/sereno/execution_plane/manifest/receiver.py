@@ -16,9 +16,10 @@ from nats.errors import Error as NatsError
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.manifest import store
 from sereno.execution_plane.manifest.bucket import Bucket, manifest_key
-from sereno.execution_plane.manifest.change import Change, changes
+from sereno.execution_plane.manifest.change import Change, Judged, changes
 from sereno.execution_plane.manifest.effects import apply, limit
 from sereno.execution_plane.manifest.store import Blob
+from sereno.execution_plane.pipeline.lifting import lift
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
@@ -153,9 +154,11 @@ class Receiver:
                 return blobs
             before = await store.objects(connection, manifest.tenant)
             await store.put(connection, manifest, signed, blobs)
-            changed = changes(manifest.tenant, before, [blob.object for blob in blobs])
+            judged = Judged(current.issued_at if current else None, manifest.issued_at)
+            changed = changes(manifest.tenant, before, [blob.object for blob in blobs], judged=judged)
             boxes = await apply(connection, changed)
             await limit(connection, [blob.object for blob in blobs])
+            boxes |= await lift(connection, manifest.tenant, manifest.lifts)
         await self._wake.publish(boxes)
         self._settling |= {(c.tenant, c.subscription): (c, SETTLE_ROUNDS) for c in changed}
         _log.info("manifest_in_force", tenant=manifest.tenant, epoch=manifest.epoch, version=manifest.version)

@@ -15,7 +15,7 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.pipeline import quarantine
+from sereno.execution_plane.pipeline import answers, quarantine
 from sereno.execution_plane.pipeline.arrival import Arrival, Payload, Unreadable, read
 from sereno.execution_plane.pipeline.delivery import Delivered, deliver
 from sereno.execution_plane.pipeline.directory import Directory
@@ -47,6 +47,7 @@ class Consumer:
         nats: Client,
         catalog: Catalog,
         *,
+        directory: Directory | None = None,
         ack_wait_seconds: float = ACK_WAIT_SECONDS,
     ) -> None:
         self._pool = pool
@@ -54,7 +55,7 @@ class Consumer:
         self._jetstream = nats.jetstream()
         self._wake = Wake(nats)
         self._catalog = catalog
-        self._directory = Directory(catalog)
+        self._directory = directory or Directory(catalog)
         self._meters = Meters()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -107,11 +108,13 @@ class Consumer:
         with tracer().start_as_current_span("pipeline.batch"):
             delivered = await self._deliver(arrivals)
             await self._put_away(unreadable)
+            # Before the acknowledgement: an answer that is lost would leave its message parked for good.
+            answered = await answers.resume(self._pool, (arrival.envelope for arrival in arrivals))
         faults.point("pipeline.after_commit")
         for message in messages:
             await message.ack()
         faults.point("pipeline.after_ack")
-        await self._wake.publish(mailboxes(m for part in delivered for m in part.messages))
+        await self._wake.publish(mailboxes(m for part in delivered for m in part.messages) | answered)
         seconds = asyncio.get_running_loop().time() - started
         self._meters.count([item for part in delivered for item in part.decided], seconds)
 

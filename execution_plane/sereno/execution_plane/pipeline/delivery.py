@@ -1,23 +1,24 @@
 """The delivering transaction: lock, load, decide, write; everything a batch of arrivals causes, or nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from sereno.execution_plane.guards.activation import Entry
 from sereno.execution_plane.guards.ledger import Ledger
-from sereno.execution_plane.pipeline import store
+from sereno.execution_plane.guards.state import Memory, SubscriptionKey
+from sereno.execution_plane.pipeline import commit, guard_state, store
 from sereno.execution_plane.pipeline.arrival import Arrival
-from sereno.execution_plane.pipeline.round import Decided, Setting, decide, reports
-from sereno.execution_plane.pipeline.wake_up import message_of
+from sereno.execution_plane.pipeline.resolution import Resolution, concerned, keyed
+from sereno.execution_plane.pipeline.round import Decided, Setting
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
-from sereno.mailbox.deposit import deposit
-from sereno.mailbox.engine import faults, outbox
-from sereno.mailbox.engine.bus import report_subject
+from sereno.mailbox.engine import faults
 from sereno.mailbox.message import Message
-from sereno.subscriptions import report
+from sereno.mailbox.scope import Scope
 
-PLANE = "execution"
+Clock = Callable[[AnyConnection], Awaitable[datetime]]
+"""Reads the clock of the database, once a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,58 +30,76 @@ class Delivered:
 
 
 async def deliver(
-    conn: AnyConnection, arrivals: Sequence[Arrival], policy_valid_until: Mapping[str, datetime]
+    conn: AnyConnection,
+    arrivals: Sequence[Arrival],
+    policy_valid_until: Mapping[str, datetime],
+    clock: Clock = store.database_clock,
 ) -> Delivered:
     """Decide the arrivals that no committed transaction decided, inside the caller's transaction.
 
     Locks are taken in the one order of the plane: the stop's key, subscription state, then bodies and keys, then
-    messages, then logs.
+    budgets, batches, messages, logs.
     """
     stops = await stop.scopes(conn, {a.envelope.tenantid for a in arrivals})
-    keys = {(a.envelope.tenantid, match.subscription.name) for a in arrivals for match in a.matches}
-    memories = await store.lock_state(conn, keys)
+    memories = await guard_state.lock_state(conn, _keys(arrivals))
     known = await store.decided_receipts(conn, arrivals)
-    fresh = [arrival for arrival in arrivals if arrival.envelope.receiptid not in known]
+    fresh = keyed(arrival for arrival in arrivals if arrival.envelope.receiptid not in known)
     if not fresh:
         return Delivered((), ())
     taken = await store.take_bodies(conn, fresh)
-    ledger = Ledger(
-        occurrences=await store.load_occurrences(conn, fresh),
-        bodies=await store.load_bodies(conn, taken),
-        memories=memories,
-        stops=tuple(stops),
-        watches_objects=False,
-    )
-    setting = Setting(
-        await store.database_clock(conn), policy_valid_until, await store.load_causes(conn, fresh)
-    )
-    decided = decide(fresh, ledger, setting)
+    ledger = await load(conn, fresh, memories, stops)
+    ledger.occurrences = await store.load_occurrences(conn, fresh)
+    ledger.bodies = await store.load_bodies(conn, taken)
+    done = await resolve(conn, fresh, ledger, policy_valid_until, clock)
     faults.point("pipeline.after_decide")
-    passages = [passage for item in decided for passage in item.passages]
-    await store.write_state(conn, ledger.memories)
-    await store.settle_bodies(conn, taken, ledger)
-    await store.write_occurrences(conn, passages, ledger)
-    messages = _messages(decided)
-    await deposit(conn, messages)
-    await store.write_receipts(conn, decided, setting.database)
-    await store.write_verdicts(conn, passages, setting.database)
-    await store.write_due_instants(conn, decided)
-    await _report(conn, decided, setting.database)
-    return Delivered(decided, messages)
+    await store.settle_bodies(conn, taken, done.ledger)
+    await commit.write_guards(conn, done)
+    messages = await commit.deposit_messages(conn, done)
+    await store.write_receipts(conn, done.decided, done.setting.database)
+    await store.write_verdicts(conn, done.passages, done.setting.database)
+    await commit.drop_items(conn, commit.dropped(done.flushed), done.setting.database)
+    await store.write_due_instants(conn, done.decided)
+    await commit.tell(conn, done)
+    return Delivered(done.decided, messages)
 
 
-def _messages(decided: Sequence[Decided]) -> list[Message]:
-    return [
-        message_of(passage, item.arrival.attributes)
-        for item in decided
-        for passage in item.passages
-        if passage.decided.outcome == "delivered"
-    ]
+def _keys(arrivals: Sequence[Arrival]) -> set[SubscriptionKey]:
+    return {(a.envelope.tenantid, match.subscription.name) for a in arrivals for match in a.matches}
 
 
-async def _report(conn: AnyConnection, decided: Sequence[Decided], at: datetime) -> None:
-    items = [
-        outbox.Outgoing(report_subject(PLANE, told.tenant), told.tenant, report.dumps(told))
-        for told in reports(decided, at)
-    ]
-    await outbox.append(conn, PLANE, items)
+async def load(
+    conn: AnyConnection,
+    arrivals: Sequence[Arrival],
+    memories: dict[SubscriptionKey, Memory],
+    stops: Sequence[Scope],
+) -> Ledger:
+    """What the guards remember of the subscriptions whose rows are locked, as far as these arrivals bear on it."""
+    asked = concerned(arrivals)
+    ledger = Ledger(
+        memories=memories,
+        subjects=await guard_state.subjects(conn, asked),
+        suspensions=await guard_state.suspensions(conn, memories.keys()),
+        open_work=await guard_state.open_work(conn, ((p, a.serial_key) for a, p in asked)),
+        stops=tuple(stops),
+    )
+    for batch in await guard_state.batches(conn, asked):
+        ledger.put(batch)
+    return ledger
+
+
+async def resolve(
+    conn: AnyConnection,
+    arrivals: Sequence[Arrival],
+    ledger: Ledger,
+    policy_valid_until: Mapping[str, datetime],
+    clock: Clock,
+    *,
+    entry: Entry = "arrival",
+) -> Resolution:
+    """Read the clock, lock the budgets of its periods, and decide."""
+    causes = await store.load_causes(conn, arrivals)
+    at = await clock(conn)
+    ledger.budgets = await guard_state.budgets(conn, (p for _, p in concerned(arrivals)), at)
+    done = Resolution(ledger, Setting(at, policy_valid_until, causes))
+    done.decide(arrivals, entry)
+    return done

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.types import CONDITION_MET
+from sereno.execution_plane.guards.activation import Activation
 from sereno.execution_plane.guards.condition import addressee
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.subscriptions.filters import Attributes, FilterFault, of
@@ -17,10 +18,14 @@ PLATFORM = "platform"
 
 
 class Match(NamedTuple):
-    """A subscription that an event concerns; `fault` says why a filter of it could not be evaluated."""
+    """A subscription that an event concerns; `fault` says why a filter of it could not be evaluated.
+
+    `activation` is the event with the keys that the subscription takes from it, once they were taken.
+    """
 
     subscription: Subscription
     fault: str | None = None
+    activation: Activation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,11 @@ class Index:
         listening = self._by_tenant.get(tenant, {}).values()
         return sorted((s for group in listening for s in group), key=lambda s: s.name)
 
+    def hears(self, tenant: str, event_type: str) -> bool:
+        """Whether a subscription of the tenant asks for this type of the platform's own events."""
+        listening = self._by_tenant.get(tenant, {}).get(PLATFORM, ())
+        return any(one.types is None or event_type in one.types for one in listening)
+
     def candidates(self, envelope: Envelope) -> Sequence[Subscription]:
         """Those of the event's tenant that listen to its origin, by name; filters not yet asked."""
         return self._by_tenant.get(envelope.tenantid, {}).get(heard_as(envelope.origin), ())
@@ -96,6 +106,8 @@ def heard_as(origin: str) -> str:
 def _holds(subscription: Subscription, event_type: str, event: Attributes) -> bool:
     if subscription.types is not None and event_type not in subscription.types:
         return False
+    if subscription.told_of is not None and not subscription.told_of.holds(event):
+        return False
     for _, predicate in subscription.filters:  # noqa: SIM110 - asked for every event and subscription
         if not predicate(event):
             return False
@@ -109,6 +121,8 @@ def miss(subscription: Subscription, envelope: Envelope, attributes: Mapping[str
     if subscription.types is not None and envelope.type not in subscription.types:
         return Miss("types", ", ".join(sorted(subscription.types)), envelope.type)
     event = of(attributes)
+    if subscription.told_of is not None and not subscription.told_of.holds(event):
+        return Miss("source", str(subscription.told_of), subscription.told_of.found(event))
     for text, predicate in subscription.filters:
         if not predicate(event):
             return Miss("filter", text, _found(text, event))

@@ -9,6 +9,7 @@ import orjson
 from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.pipeline import store
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
+from sereno.execution_plane.pipeline.columns import storable
 from sereno.execution_plane.pipeline.round import Decided, undecided
 from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection
@@ -44,7 +45,7 @@ def is_fault_of_data(fault: Exception) -> bool:
 
 def unreadable(arrival: Arrival, fault: Exception) -> Unreadable:
     """The bytes of an event that cannot be decided, with the fault as it can be stored."""
-    error = store.storable(f"{type(fault).__name__}: {fault}")
+    error = storable(f"{type(fault).__name__}: {fault}")
     envelope = arrival.envelope
     content = orjson.dumps(arrival.attributes)
     return Unreadable(envelope.tenantid, arrival.sequence, content, error, envelope.receiptid)
@@ -61,7 +62,7 @@ def _notice(item: Unreadable) -> Notice:
     return Notice(
         item.tenant,
         f"quarantine/{UNREADABLE if item.receiptid is None else UNDECIDABLE}",
-        f"{what} could not be decided and woke nobody: {store.storable(item.error)}",
+        f"{what} could not be decided and woke nobody: {storable(item.error)}",
         {"receiptid": item.receiptid, "stream_sequence": item.sequence},
     )
 
@@ -79,4 +80,4 @@ async def put_away(conn: AnyConnection, arrival: Arrival, kept: Unreadable) -> N
 
 
 def _kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: store.storable(str(attributes[name])) for name in _KEPT if name in attributes}
+    return {name: storable(str(attributes[name])) for name in _KEPT if name in attributes}

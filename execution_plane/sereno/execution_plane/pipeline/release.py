@@ -1,7 +1,8 @@
 """The releaser: what was held on its way to a mailbox is decided again once the cause is gone.
 
-A held verdict is the record of it. The receipt keeps its id, enters again at guard 3 and its verdict is rewritten:
-its own dedup row is left out, and what its ancestors are has not changed.
+The receipt keeps its id, enters again at guard 3 under the subscription as it stands now, and its verdict is rewritten:
+its own dedup row is left out, and what its ancestors are has not changed. What was held for a suspension waits until a
+person has said whether it is delivered or dropped.
 """
 
 import asyncio
@@ -16,18 +17,16 @@ from asyncpg import Record
 
 from sereno.envelope.decode import loads_envelope
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.guards.ledger import Ledger
-from sereno.execution_plane.guards.passage import Passage
-from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.pipeline import quarantine, store
+from sereno.execution_plane.guards.suspension import guard_of
+from sereno.execution_plane.pipeline import commit, guard_state, quarantine, store
 from sereno.execution_plane.pipeline.arrival import Arrival
+from sereno.execution_plane.pipeline.columns import Row, as_json, columns
+from sereno.execution_plane.pipeline.delivery import Clock, load, resolve
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.matcher import Match
-from sereno.execution_plane.pipeline.round import Setting, decide
-from sereno.execution_plane.pipeline.wake_up import message_of
+from sereno.execution_plane.pipeline.resolution import Resolution, keyed
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
-from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
@@ -56,10 +55,16 @@ class Ended:
 class Releaser:
     """Looks at what is held; level-triggered, so it needs no word of a stop's end. Any number may run."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", catalog: Catalog, wake: Wake) -> None:
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[asyncpg.Record]",
+        catalog: Catalog,
+        wake: Wake,
+        directory: Directory | None = None,
+    ) -> None:
         self._pool = pool
         self._catalog = catalog
-        self._directory = Directory(catalog)
+        self._directory = directory or Directory(catalog)
         self._wake = wake
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -82,6 +87,7 @@ class Releaser:
         if rows:
             await self._catalog.refresh(self._pool)
             await self._settle([(row["tenant_id"], row["receiptid"], row["subscription"]) for row in rows])
+            await self._pool.execute(_SQL["settle_suspensions"])
         return len(rows)
 
     async def _settle(self, keys: Sequence[Key]) -> None:
@@ -103,68 +109,65 @@ class Releaser:
         await self._settle(keys[middle:])
 
 
-async def release(conn: AnyConnection, keys: Sequence[Key], directory: Directory) -> list[Message]:
+async def release(
+    conn: AnyConnection,
+    keys: Sequence[Key],
+    directory: Directory,
+    clock: Clock = store.database_clock,
+) -> list[Message]:
     """Decide these held receipts again, in the caller's transaction; answers the messages that they became."""
     stops = await stop.scopes(conn, {tenant for tenant, _, _ in keys})
-    memories = await store.lock_state(conn, {(tenant, subscription) for tenant, _, subscription in keys})
-    rows = await conn.fetch(_SQL["take"], *map(list, zip(*keys, strict=True)))
-    ended, arrivals = _sorted(rows, directory)
-    ledger = Ledger(memories=memories, stops=tuple(stops), watches_objects=False)
-    setting = Setting(
-        await store.database_clock(conn),
-        directory.policy_valid_until(),
-        await store.load_causes(conn, arrivals),
+    memories = await guard_state.lock_state(
+        conn, {(tenant, subscription) for tenant, _, subscription in keys}
     )
-    decided = decide(arrivals, ledger, setting, entry="held")
-    passages = [passage for item in decided for passage in item.passages]
-    messages = [
-        message_of(passage, item.arrival.attributes)
-        for item in decided
-        for passage in item.passages
-        if passage.decided.outcome == "delivered"
-    ]
-    await store.write_state(conn, ledger.memories)
-    await store.write_occurrences(conn, passages, ledger)
-    await deposit(conn, messages)
-    await _rewrite(conn, passages, ended)
-    await store.write_due_instants(conn, decided)
+    rows = await conn.fetch(_SQL["take"], *columns(keys, 3))
+    ended, again = _sorted(rows, directory)
+    arrivals = keyed(again, "held")
+    ledger = await load(conn, arrivals, memories, stops)
+    done = await resolve(conn, arrivals, ledger, directory.policy_valid_until(), clock, entry="held")
+    await commit.write_guards(conn, done)
+    messages = await commit.deposit_messages(conn, done)
+    await _rewrite(conn, done, ended)
+    await commit.drop_items(conn, commit.dropped(done.flushed), done.setting.database)
+    await store.write_due_instants(conn, done.decided)
     await store.end_due_instants(conn, [(*one.key[:2], "dropped", one.reason) for one in ended])
+    await commit.tell(conn, done)
     return messages
 
 
 def _sorted(rows: Iterable[Record], directory: Directory) -> tuple[list[Ended], list[Arrival]]:
-    """What fires no more, and what is to be decided again: each receipt once, with all that it concerns."""
+    """What fires no more, and what is to be decided again, in the order of arrival."""
     ended: list[Ended] = []
-    again: dict[tuple[str, UUID], tuple[Record, list[Match]]] = {}
-    known: dict[str, dict[str, Subscription]] = {}
+    again: list[Arrival] = []
     for row in rows:
-        tenant, name = row["tenant_id"], row["subscription"]
-        if tenant not in known:
-            known[tenant] = {one.name: one for one in directory.index.of_tenant(tenant)}
-        key = tenant, row["receiptid"], name
-        if name not in known[tenant]:
+        key = row["tenant_id"], row["receiptid"], row["subscription"]
+        subscription = directory.subscription(row["tenant_id"], row["subscription"])
+        if subscription is None:
             ended.append(Ended(key, "rights", "revoked", {}))
+        elif row["choice"] == "drop":
+            numbers = {
+                "cause": row["cause"],
+                "suspension": str(row["suspension"]),
+                "since": str(row["held_at"]),
+            }
+            ended.append(Ended(key, guard_of(row["cause"]), row["cause"], numbers))
         elif _is_missed(row):
-            numbers = {"misfire": row["misfire"], "scope": row["scope"]}
+            numbers = {"misfire": row["misfire"], "scope": row["scope"], "cause": row["cause"]}
             ended.append(Ended(key, "delivery", "misfire", numbers))
         else:
-            again.setdefault(key[:2], (row, []))[1].append(Match(known[tenant][name]))
-    return ended, [_arrival(row, matches) for row, matches in again.values()]
+            again.append(Arrival(loads_envelope(row["envelope"]), row["envelope"], [Match(subscription)], 0))
+    return ended, again
 
 
 def _is_missed(row: Record) -> bool:
-    """Whether an instant that a stop held is one that `misfire` lets go."""
-    if row["reason"] != "stopped" or row["misfire"] in (None, "all"):
+    """Whether an instant that was held is one that `misfire` lets go."""
+    if row["cause"] == "policy_expired" or row["misfire"] in (None, "all"):
         return False
     return row["misfire"] == "skip" or not row["is_last"]
 
 
-def _arrival(row: Record, matches: Sequence[Match]) -> Arrival:
-    return Arrival(loads_envelope(row["envelope"]), row["envelope"], matches, 0)
-
-
-async def _rewrite(conn: AnyConnection, passages: Sequence[Passage], ended: Sequence[Ended]) -> None:
-    rows: list[store.Row] = [
+async def _rewrite(conn: AnyConnection, done: Resolution, ended: Sequence[Ended]) -> None:
+    rows: list[Row] = [
         (
             passage.envelope.tenantid,
             passage.envelope.receiptid,
@@ -174,17 +177,15 @@ async def _rewrite(conn: AnyConnection, passages: Sequence[Passage], ended: Sequ
             passage.decided.guard,
             passage.decided.reason,
             store.verdicts_as_json(passage),
-            store.as_json(passage.decided.numbers),
+            as_json(passage.decided.numbers),
             passage.decided.message,
         )
-        for passage in passages
+        for passage in done.passages
     ]
     rows += [
-        (*one.key, None, "dropped", one.guard, one.reason, None, store.as_json(one.numbers), None)
-        for one in ended
+        (*one.key, None, "dropped", one.guard, one.reason, None, as_json(one.numbers), None) for one in ended
     ]
     if rows:
-        await conn.execute(_SQL["rewrite"], *map(list, zip(*rows, strict=True)))
+        await conn.execute(_SQL["rewrite"], *columns(rows, 10), done.setting.database)
     if ended:
-        keys = [one.key for one in ended]
-        await conn.execute(_SQL["forget"], *map(list, zip(*keys, strict=True)))
+        await conn.execute(_SQL["forget"], *columns([one.key for one in ended], 3))

@@ -1,13 +1,13 @@
 """A round: the arrivals of one transaction, decided one after the other on the evolving ledger (pure)."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from sereno.execution_plane.guards.activation import Activation, Entry, Reading
+from sereno.execution_plane.guards.activation import Activation, Entry, Reading, is_verdict
+from sereno.execution_plane.guards.condition import candidate_of
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.ledger import Body, Ledger, Moment
 from sereno.execution_plane.guards.lineage import Ancestor
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
     def ancestors(self, arrival: Arrival) -> tuple[Ancestor, ...]:
         """The messages that led to this event."""
-        cause = arrival.envelope.causationid
+        cause = cause_of(arrival)
         return () if cause is None else self.causes.get((arrival.envelope.tenantid, cause), ())
 
 
@@ -88,10 +88,12 @@ def _passage(
     envelope, subscription = arrival.envelope, match.subscription
     if match.fault is not None:
         return undecided(arrival, subscription, moment.database, FILTER_FAULT, match.fault)
-    try:
-        activation = activation_of(envelope, arrival.attributes, subscription, entry)
-    except FilterFault as fault:
-        return undecided(arrival, subscription, moment.database, KEY_FAULT, str(fault))
+    activation = match.activation
+    if activation is None:
+        try:
+            activation = activation_of(envelope, arrival.attributes, subscription, entry)
+        except FilterFault as fault:
+            return undecided(arrival, subscription, moment.database, KEY_FAULT, str(fault))
     return ledger.decide(activation, subscription, moment, ancestors=ancestors, body=body)
 
 
@@ -104,19 +106,14 @@ def undecided(
     return failed(Given(GuardState(subscription.standing), activation, subscription, clock), reason, fault)
 
 
-def reports(decided: Iterable[Decided], at: datetime) -> list[ActivityReport]:
-    """One report a tenant: how often each subscription came to each outcome in this round."""
-    counts: Counter[tuple[str, str, str]] = Counter(
-        (p.envelope.tenantid, p.subscription.name, p.decided.outcome)
-        for item in decided
-        for p in item.passages
-    )
+def activity(counts: Mapping[tuple[str, str, str], int], at: datetime) -> list[ActivityReport]:
+    """One report a tenant: how often each subscription came to each outcome (tenant, subscription, outcome)."""
     by_tenant: dict[str, list[Activity]] = {}
     for (tenant, subscription, outcome), count in sorted(counts.items()):
-        activity = Activity.model_validate(
+        told = Activity.model_validate(
             {"subscription": subscription, "outcome": outcome, "count": count, "last_at": at}
         )
-        by_tenant.setdefault(tenant, []).append(activity)
+        by_tenant.setdefault(tenant, []).append(told)
     return [ActivityReport(tenant=tenant, items=tuple(items)) for tenant, items in by_tenant.items()]
 
 
@@ -124,9 +121,19 @@ def cause_ids(arrivals: Iterable[Arrival]) -> list[tuple[str, UUID]]:
     """The messages named as causes, of which the guards need the lineage."""
     found = set()
     for arrival in arrivals:
-        if arrival.envelope.causationid is not None:
+        cause = cause_of(arrival)
+        if cause is not None:
             try:
-                found.add((arrival.envelope.tenantid, UUID(arrival.envelope.causationid)))
+                found.add((arrival.envelope.tenantid, UUID(cause)))
             except ValueError:
                 continue
     return sorted(found)
+
+
+def cause_of(arrival: Arrival) -> str | None:
+    """The id of what led to this event; of a verdict that is what led to its candidate."""
+    envelope = arrival.envelope
+    if not is_verdict(envelope):
+        return envelope.causationid
+    cause = candidate_of(arrival.attributes).get("causationid")
+    return cause if isinstance(cause, str) else None

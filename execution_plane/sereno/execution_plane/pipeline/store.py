@@ -1,19 +1,17 @@
 """The store: loads what a round needs and writes what it decided, each kind of row with one statement."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
-
-import orjson
 
 from sereno.execution_plane.guards.dedup import BODY_WINDOW
 from sereno.execution_plane.guards.ledger import Body, BodyKey, Ledger, occurrence_key
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.passage import Passage
-from sereno.execution_plane.guards.state import Memory, Occurrence, OccurrenceKey, SubscriptionKey
+from sereno.execution_plane.guards.state import Occurrence, OccurrenceKey
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
+from sereno.execution_plane.pipeline.columns import Row, as_json, columns, storable
 from sereno.execution_plane.pipeline.round import Decided, cause_ids
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
@@ -22,21 +20,8 @@ from sereno.mailbox.engine.telemetry import histogram
 _due_to_decided = histogram("sereno.schedule.delivery")
 _SQL = queries.load("sereno.execution_plane.pipeline", "store.sql")
 
-Row = tuple[Any, ...]
 UNMATCHED = "not_matched"
 """Why a due instant was dropped whose subscription is gone or whose filters do not hold."""
-
-
-def _columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
-    """Rows as one array a column, as `unnest` takes them."""
-    turned = [list(column) for column in zip(*rows, strict=True)]
-    return turned or [[] for _ in range(width)]
-
-
-def as_json(value: object) -> str:
-    """The value as a statement takes it inside an array."""
-    # The driver would take a list inside an array for one more dimension; its UUIDs are of a kind of their own.
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str).decode()
 
 
 def verdicts_as_json(passage: Passage) -> str:
@@ -44,32 +29,10 @@ def verdicts_as_json(passage: Passage) -> str:
     return as_json([verdict._asdict() for verdict in passage.verdicts])
 
 
-def storable(text: str) -> str:
-    """The text as PostgreSQL can keep it: it has no NUL."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-async def lock_state(conn: AnyConnection, keys: Collection[SubscriptionKey]) -> dict[SubscriptionKey, Memory]:
-    """What each subscription remembers, its row locked until the transaction ends; rows are made where missing."""
-    if not keys:
-        return {}
-    columns = _columns(sorted(keys), 2)
-    rows = await conn.fetch(_SQL["lock_state"], *columns)
-    if len(rows) < len(keys):
-        await conn.execute(_SQL["create_state"], *columns)
-        rows = await conn.fetch(_SQL["lock_state"], *columns)
-    return {
-        (row["tenant_id"], row["subscription"]): Memory(
-            row["last_recorded"], row["last_delivered_at"], row["deliveries"]
-        )
-        for row in rows
-    }
-
-
 async def decided_receipts(conn: AnyConnection, arrivals: Sequence[Arrival]) -> set[str]:
     """The receipts among these that a committed round decided already."""
     keys = [(a.envelope.tenantid, a.envelope.receiptid) for a in arrivals]
-    rows = await conn.fetch(_SQL["decided_receipts"], *_columns(keys, 2))
+    rows = await conn.fetch(_SQL["decided_receipts"], *columns(keys, 2))
     return {str(row["receiptid"]) for row in rows}
 
 
@@ -84,7 +47,7 @@ async def take_bodies(conn: AnyConnection, arrivals: Sequence[Arrival]) -> dict[
             (*key, a.envelope.receiptid, a.envelope.recordedtime, a.envelope.recordedtime + BODY_WINDOW)
             for key, a in first.items()
         ]
-        await conn.execute(_SQL["take_bodies"], *_columns(rows, 6), BODY_WINDOW)
+        await conn.execute(_SQL["take_bodies"], *columns(rows, 6), BODY_WINDOW)
     return {key: arrival.envelope.receiptid for key, arrival in first.items()}
 
 
@@ -94,7 +57,7 @@ async def load_bodies(conn: AnyConnection, taken: Mapping[BodyKey, str]) -> dict
         return {}
     became: dict[BodyKey, dict[str, tuple[str, UUID | None]]] = {}
     owner: dict[BodyKey, tuple[str, datetime]] = {}
-    for row in await conn.fetch(_SQL["bodies"], *_columns(taken, 3)):
+    for row in await conn.fetch(_SQL["bodies"], *columns(taken, 3)):
         key = (row["tenant_id"], row["endpoint"], row["sha256"])
         receiptid = str(row["receiptid"])
         if receiptid == taken[key]:
@@ -113,7 +76,7 @@ async def load_occurrences(
     keys = {occurrence_key(a.envelope, match.subscription) for a in arrivals for match in a.matches}
     if not keys:
         return {}
-    rows = await conn.fetch(_SQL["occurrences"], *_columns(keys, 4))
+    rows = await conn.fetch(_SQL["occurrences"], *columns(keys, 4))
     return {
         (row["tenant_id"], row["origin"], row["subscription"], row["dedupkey"]): Occurrence(
             str(row["receiptid"]), row["outcome"], row["message_id"], row["expires_at"]
@@ -129,7 +92,7 @@ async def load_causes(
     keys = cause_ids(arrivals)
     if not keys:
         return {}
-    rows = await conn.fetch(_SQL["causes"], *_columns(keys, 2))
+    rows = await conn.fetch(_SQL["causes"], *columns(keys, 2))
     return {
         (row["tenant_id"], str(row["id"])): (
             *(Ancestor(item["message"], item["agent"]) for item in row["lineage"]),
@@ -147,7 +110,7 @@ async def database_clock(conn: AnyConnection) -> datetime:
 
 async def write_receipts(conn: AnyConnection, decided: Sequence[Decided], at: datetime) -> None:
     """Store every envelope as it was received, also those that concern nobody."""
-    await conn.execute(_SQL["write_receipts"], *_columns(map(_receipt_row, decided), 9), at)
+    await conn.execute(_SQL["write_receipts"], *columns(map(_receipt_row, decided), 9), at)
 
 
 def _receipt_row(item: Decided) -> Row:
@@ -168,7 +131,7 @@ def _receipt_row(item: Decided) -> Row:
 async def write_verdicts(conn: AnyConnection, passages: Sequence[Passage], at: datetime) -> None:
     """Store what every guard said of every passage."""
     if passages:
-        await conn.execute(_SQL["write_verdicts"], *_columns(map(_verdict_row, passages), 11), at)
+        await conn.execute(_SQL["write_verdicts"], *columns(map(_verdict_row, passages), 11), at)
 
 
 def _verdict_row(passage: Passage) -> Row:
@@ -196,28 +159,21 @@ async def write_occurrences(conn: AnyConnection, passages: Sequence[Passage], le
         kept = ledger.occurrences[key]
         rows.append((*key, kept.receiptid, kept.outcome, kept.message, kept.expires_at))
     if rows:
-        await conn.execute(_SQL["write_occurrences"], *_columns(rows, 8))
+        await conn.execute(_SQL["write_occurrences"], *columns(rows, 8))
 
 
 async def settle_bodies(conn: AnyConnection, taken: Mapping[BodyKey, str], ledger: Ledger) -> None:
     """Give back the row of a body that the ledger did not keep, and pass on one that a later receipt took."""
     gone = [key for key in taken if key not in ledger.bodies]
     if gone:
-        await conn.execute(_SQL["forget_bodies"], *_columns([(*k, taken[k]) for k in gone], 4))
+        await conn.execute(_SQL["forget_bodies"], *columns([(*k, taken[k]) for k in gone], 4))
     passed_on = [
         (*key, ledger.bodies[key].receiptid, ledger.bodies[key].expires_at)
         for key in taken
         if key in ledger.bodies
     ]
     if passed_on:
-        await conn.execute(_SQL["own_bodies"], *_columns(passed_on, 5))
-
-
-async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Memory]) -> None:
-    """Store what each subscription remembers now."""
-    rows = [(*key, m.last_recorded, m.last_delivered, m.deliveries) for key, m in sorted(memories.items())]
-    if rows:
-        await conn.execute(_SQL["write_state"], *_columns(rows, 5))
+        await conn.execute(_SQL["own_bodies"], *columns(passed_on, 5))
 
 
 async def write_due_instants(conn: AnyConnection, decided: Sequence[Decided]) -> None:
@@ -230,12 +186,12 @@ async def write_due_instants(conn: AnyConnection, decided: Sequence[Decided]) ->
 async def end_due_instants(conn: AnyConnection, rows: Sequence[Row]) -> None:
     """Store what became of due instants: tenant, receipt, outcome and reason of each."""
     if rows:
-        for row in await conn.fetch(_SQL["write_due_instants"], *_columns(rows, 4)):
+        for row in await conn.fetch(_SQL["write_due_instants"], *columns(rows, 4)):
             _due_to_decided.record(row["seconds"], {"outcome": row["outcome"]})
 
 
 def _is_due_instant(item: Decided) -> bool:
-    return item.arrival.envelope.origin.startswith("time/")
+    return item.arrival.envelope.origin.startswith(("time/", "calendar/"))
 
 
 def _outcomes(item: Decided) -> list[Row]:
@@ -253,5 +209,5 @@ async def write_quarantine(conn: AnyConnection, unreadable: Sequence[Unreadable]
         (*key, item.receiptid, item.content, storable(item.error), item.sequence)
         for key, item in sorted(by_key.items(), key=lambda entry: entry[0])
     ]
-    fresh = await conn.fetch(_SQL["write_quarantine"], *_columns(rows, 6))
+    fresh = await conn.fetch(_SQL["write_quarantine"], *columns(rows, 6))
     return [by_key[row["tenant_id"], row["sha256"]] for row in fresh]

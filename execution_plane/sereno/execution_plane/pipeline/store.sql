@@ -1,18 +1,3 @@
--- name: lock_state
--- The lock order of the whole plane: subscription state first, in key order (then dedup, message, log).
-select s.tenant_id, s.subscription, s.last_recorded, s.last_delivered_at, s.deliveries
-from execution.subscription_state s
-join unnest($1::text[], $2::text[]) as k (tenant_id, subscription) using (tenant_id, subscription)
-order by s.tenant_id, s.subscription
-for update of s
-
--- name: create_state
-insert into execution.subscription_state (tenant_id, subscription)
-select tenant_id, subscription
-from unnest($1::text[], $2::text[]) as k (tenant_id, subscription)
-order by tenant_id, subscription
-on conflict do nothing
-
 -- name: clock
 select clock_timestamp()
 
@@ -75,8 +60,8 @@ on conflict do nothing
 insert into execution.verdict
     (tenant_id, receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers, message_id,
      recorded_clock, database_clock, decided_at)
-select tenant_id, receiptid, subscription, subscription_version, outcome, guard, reason, guards::jsonb,
-    numbers::jsonb, message_id, recorded_clock, $12, $12
+select tenant_id, receiptid, subscription, subscription_version, outcome, guard, reason, guards::json,
+    numbers::json, message_id, recorded_clock, $12, $12
 from unnest($1::text[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::uuid[], $11::timestamptz[])
     as v (tenant_id, receiptid, subscription, subscription_version, outcome, guard, reason, guards, numbers,
@@ -95,19 +80,22 @@ on conflict (tenant_id, origin, subscription, dedupkey) do update
     set receiptid = excluded.receiptid, outcome = excluded.outcome, message_id = excluded.message_id,
         expires_at = excluded.expires_at
 
--- name: write_state
-update execution.subscription_state s
-set last_recorded = k.last_recorded, last_delivered_at = k.last_delivered_at, deliveries = k.deliveries
-from unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::bigint[])
-    as k (tenant_id, subscription, last_recorded, last_delivered_at, deliveries)
-where s.tenant_id = k.tenant_id and s.subscription = k.subscription
-
 -- name: write_due_instants
-update execution.due_instant d
-set outcome = k.outcome, reason = k.reason
-from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, receiptid, outcome, reason)
-where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
-returning d.outcome, extract(epoch from clock_timestamp() - d.instant)::float8 as seconds
+with k as materialized (
+    select * from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, receiptid, outcome, reason)
+),
+timed as (
+    update execution.due_instant d set outcome = k.outcome, reason = k.reason from k
+    where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
+    returning d.outcome, d.instant
+),
+dated as (
+    update execution.calendar_instant d set outcome = k.outcome, reason = k.reason from k
+    where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and (d.outcome is null or d.outcome = 'held')
+    returning d.outcome, d.fire
+)
+select outcome, extract(epoch from clock_timestamp() - due)::float8 as seconds
+from (select * from timed union all select * from dated) as decided (outcome, due)
 
 -- name: write_quarantine
 insert into execution.quarantine (tenant_id, sha256, receiptid, payload, error, stream_sequence)

@@ -7,17 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from sereno.execution_plane.preview.followed_calendar import show_followed
 from sereno.execution_plane.preview.lines import answer_lines
 from sereno.execution_plane.preview.schedule_preview import read_text
+from sereno.mailbox.cli.client import Client
+from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_line, print_table
 from sereno.subscriptions.recurrence.anchored import Fire, RefusedSeries
 from sereno.subscriptions.recurrence.calendar_preview import preview_calendar
 from sereno.subscriptions.recurrence.preview import written_instant
 from sereno.subscriptions.recurrence.refusal import Refused
 from sereno.subscriptions.recurrence.rule_instants import Start
-
-calendar = typer.Typer(help="What is due around the entries of calendars.", no_args_is_help=True)
 
 
 def answer(question: Any) -> dict[str, Any]:
@@ -43,19 +45,38 @@ def _refused(each: RefusedSeries) -> dict[str, Any]:
     return {"uid": each.uid, "code": each.refusal.code, "message": str(each.refusal)}
 
 
-@calendar.command("preview")
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    group(app, "calendar", "What is due around the entries of calendars.").command("preview")(
+        preview_calendar_file
+    )
+
+
 def preview_calendar_file(
     *,
     ics: Annotated[Path | None, typer.Option(help="iCalendar file")] = None,
+    subscription: Annotated[
+        str | None, typer.Option(help="instead of a file: what this subscription follows, from the server")
+    ] = None,
     anchor: Annotated[str, typer.Option(help="start, end or due")] = "start",
     offset: Annotated[str, typer.Option(help="before or after it, such as -10m")] = "0",
     zone: Annotated[str | None, typer.Option(help="where times without a zone are read")] = None,
     after: Annotated[str | None, typer.Option(help="from when on; now, if not given")] = None,
     before: Annotated[str | None, typer.Option(help="until when")] = None,
     count: Annotated[int, typer.Option(help="how many at most")] = 10,
+    tenant: Annotated[str | None, typer.Option(help="of this tenant")] = None,
+    execution_url: Annotated[str | None, typer.Option(help="URL of the execution plane")] = None,
+    token: Annotated[str | None, typer.Option(help="bearer token")] = None,
+    data: Annotated[Path | None, typer.Option(help="data folder of sereno up")] = None,
     json: Annotated[bool, typer.Option("--json", help="JSON; without --ics, one question a line")] = False,
 ) -> None:
-    """Show when something is due around the entries of a calendar; no server is needed."""
+    """Show when something is due around the entries of a calendar; of a file, no server is needed."""
+    if subscription is not None:
+        if ics is not None:
+            raise CommandError("expected one of --ics and --subscription")
+        client = Client(*discover(execution_url=execution_url, token=token, data=data).execution())
+        show_followed(client, subscription, tenant=tenant, after=after, limit=count, json=json)
+        return
     if ics is None:
         if not json:
             raise CommandError("expected --ics FILE, or --json and one question a line")

@@ -13,8 +13,6 @@ from sereno.mailbox.cli.output import print_line, print_table
 from sereno.subscriptions.recurrence.preview import Firing, preview
 from sereno.subscriptions.recurrence.refusal import Refused
 
-schedule = typer.Typer(help="When schedules fire, and whether they did.", no_args_is_help=True)
-
 _SHAPED = {"gap": "moved: the clock skips this time", "overlap": "the clock shows this time twice", None: ""}
 
 
@@ -23,7 +21,6 @@ def answer(question: Any) -> dict[str, Any]:
     return {"instants": [firing.text for firing in preview(question)]}
 
 
-@schedule.command("preview")
 def preview_schedule(
     *,
     rrule: Annotated[list[str] | None, typer.Option(help="recurrence rule, such as FREQ=DAILY")] = None,

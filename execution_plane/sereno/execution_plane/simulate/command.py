@@ -11,12 +11,15 @@ from typing import Annotated
 import orjson
 import typer
 
+from sereno.execution_plane.simulate import history
 from sereno.execution_plane.simulate.compare import Comparison, show_difference
 from sereno.execution_plane.simulate.declared import Refused
 from sereno.execution_plane.simulate.lines import LineFault
-from sereno.execution_plane.simulate.rehearsal import TooEarly, rehearse
+from sereno.execution_plane.simulate.rehearsal import TooEarly, rehearse, rehearse_lines
 from sereno.execution_plane.simulate.said import Output
 from sereno.execution_plane.simulate.summary import Summary, show_line
+from sereno.mailbox.cli.client import Client
+from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.exits import CommandError
 from sereno.subscriptions import documents
 from sereno.subscriptions.documents import Document
@@ -29,21 +32,48 @@ from sereno.subscriptions.reserves import without_reserve
 _TOGETHER = 256
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("simulate")(simulate)
+
+
 def simulate(
     *,
     subscriptions: Annotated[Path, typer.Option(help="YAML with the subscriptions")],
-    events: Annotated[Path, typer.Option(help="JSON lines: received envelopes and control lines")],
+    events: Annotated[
+        Path | None, typer.Option(help="JSON lines: received envelopes and control lines")
+    ] = None,
+    against_history: Annotated[
+        bool,
+        typer.Option(
+            "--against-history", help="take what the execution plane received between --from and --to"
+        ),
+    ] = False,
     from_: Annotated[str | None, typer.Option("--from", help="first instant of time subscriptions")] = None,
     to: Annotated[str | None, typer.Option(help="last instant of time subscriptions")] = None,
     all_: Annotated[bool, typer.Option("--all", help="also show pairs that do not match")] = False,
     diff: Annotated[Path | None, typer.Option(help="another version: show what it changes")] = None,
+    execution_url: Annotated[str | None, typer.Option(help="URL of the execution plane")] = None,
+    token: Annotated[str | None, typer.Option(help="bearer token")] = None,
+    data: Annotated[Path | None, typer.Option(help="data folder of sereno up")] = None,
     json: Annotated[bool, typer.Option("--json", help="one JSON object a line")] = False,
 ) -> None:
-    """Run subscriptions over events in virtual time, with the deciders that run live; no server is needed."""
+    """Run subscriptions over events in virtual time, with the deciders that run live.
+
+    No server is needed, unless the events are those of its history.
+    """
     first, last = _instant("--from", from_), _instant("--to", to)
+    if (events is None) is not against_history:
+        raise CommandError("expected either --events FILE or --against-history")
     versions = [_documents(path) for path in (subscriptions, diff) if path is not None]
-    lines = _bytes(events).splitlines()
-    runs = [rehearse(version, lines, first, last, show_unmatched=all_) for version in versions]
+    if events is None:
+        url, bearer = discover(execution_url=execution_url, token=token, data=data).execution()
+        tenants = {document.tenant for version in versions for document in version}
+        past = history.read(Client(url, bearer), tenants, first, last)
+        runs = [rehearse_lines(version, past, first, last, show_unmatched=all_) for version in versions]
+    else:
+        lines = _bytes(events).splitlines()
+        runs = [rehearse(version, lines, first, last, show_unmatched=all_) for version in versions]
     try:
         with _no_collector():
             if len(runs) > 1:
@@ -51,7 +81,7 @@ def simulate(
             else:
                 _show(runs[0], json=json)
     except LineFault as fault:
-        raise CommandError(f"{events}: {fault}") from None
+        raise CommandError(f"{events or 'history'}: {fault}") from None
     except Refused as fault:
         raise CommandError(f"--subscriptions: {fault}") from None
     except TooEarly as fault:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple
 
-import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from sereno.envelope import strict_json
 from sereno.envelope.decode import loads_envelope
 from sereno.envelope.envelope import Envelope, EnvelopeFault
-from sereno.envelope.json_format import read_event
+from sereno.envelope.json_format import event_of_object
 from sereno.envelope.rejection import Rejected
 from sereno.execution_plane.guards.judgement import ErrorKind
 from sereno.execution_plane.guards.resumption import Choice
@@ -29,15 +29,16 @@ class LineFault(Exception):  # noqa: N818 - the house calls what is wrong a faul
 
 
 class Received(NamedTuple):
-    """An envelope as the platform received it, and the same as flat JSON."""
+    """An envelope as the platform received it, the same as flat JSON, and when it was decided where that is known."""
 
     envelope: Envelope
     attributes: Mapping[str, Any]
+    decided: datetime | None = None
 
     @property
     def at(self) -> datetime:
-        """When it was received."""
-        return self.envelope.recordedtime
+        """When it is decided: at its receipt, unless a store says otherwise."""
+        return self.decided or self.envelope.recordedtime
 
     def arrival(self, index: Index) -> Arrival:
         """The event with the subscriptions that it concerns now."""
@@ -163,15 +164,14 @@ def read(lines: Iterable[bytes], *, tenant: str) -> Iterator[tuple[int, Line]]:
 
 
 def _line(number: int, text: bytes, tenant: str) -> Line:
-    try:
-        document = orjson.loads(text)
-    except orjson.JSONDecodeError as fault:
-        raise LineFault(number, f"expected one JSON object: {fault}") from None
+    document = strict_json.parse(text, "the line")
+    if isinstance(document, Rejected):
+        raise LineFault(number, f"expected one JSON object: {document.message}")
     if not isinstance(document, dict):
         raise LineFault(number, "expected a JSON object")
     if "do" in document:
         return _control(number, document)
-    return _received(number, text, document, tenant)
+    return _received(number, document, len(text), tenant)
 
 
 def _control(number: int, document: Mapping[str, Any]) -> Control:
@@ -184,8 +184,8 @@ def _control(number: int, document: Mapping[str, Any]) -> Control:
         raise LineFault(number, f"{path}: {message}" if path else message) from None
 
 
-def _received(number: int, text: bytes, document: dict[str, Any], tenant: str) -> Received:
-    event = read_event(text, MAX_LINE_BYTES)
+def _received(number: int, document: dict[str, Any], size: int, tenant: str) -> Received:
+    event = event_of_object(document, size, MAX_LINE_BYTES)
     if isinstance(event, Rejected):
         raise LineFault(number, f"{event.field}: {event.message}" if event.field else event.message)
     received = document.setdefault("recordedtime", document.get("time"))

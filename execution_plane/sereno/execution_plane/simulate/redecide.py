@@ -17,6 +17,7 @@ def re_enter(world: World, key: Key, held: Held, drop: str | None, at: datetime)
     """Decide a held event again, or drop it for a reason that was given."""
     arrival = held.arrival
     if drop is not None:
+        world.ledger.forget(arrival.envelope, key[1])
         guard = "delivery" if drop == "misfire" else guard_of(held.cause)
         yield said.decision(at, arrival.envelope.id, key[1], outcome="dropped", guard=guard, reason=drop)
         return

@@ -30,7 +30,21 @@ def rehearse(
 
     Time subscriptions fire between `first` and `last`: by default the first and the last line.
     """
-    numbered = read(lines, tenant=_tenant(declared))
+    return rehearse_lines(
+        declared, read(lines, tenant=_tenant(declared)), first, last, show_unmatched=show_unmatched
+    )
+
+
+def rehearse_lines(
+    declared: Sequence[Document],
+    lines: Iterable[tuple[int, Line]],
+    first: datetime | None = None,
+    last: datetime | None = None,
+    *,
+    show_unmatched: bool = False,
+) -> Iterator[Output]:
+    """The same over lines that are read already, each with its number."""
+    numbered = iter(lines)
     head: list[tuple[int, Line]] = [line for line in (next(numbered, None),) if line is not None]
     start = first or (head[0][1].at if head else last)
     if start is None:

@@ -89,8 +89,12 @@ def lease(at: datetime, name: str, status: str) -> Output:
     return {"kind": "lease", "at": _told(at), "lease": name, "status": status}
 
 
-def named(numbers: Numbers, names: Mapping[UUID, str]) -> Mapping[str, Any]:
-    """The numbers with messages and batches under the names that the simulation gives them."""
+def named(numbers: Numbers, names: Mapping[UUID, str], own: str | None) -> Mapping[str, Any]:
+    """The numbers with messages and batches under the names that the simulation gives them; `own` is that of what the
+    event itself became or joined.
+    """
+    if own is not None:
+        return {**numbers, ("message" if "message" in numbers else "batch"): own}
     for name in ("message", "batch"):
         value = numbers.get(name)
         if isinstance(value, UUID):

@@ -155,7 +155,7 @@ class World:
             reason=decision.reason,
             message=message,
             batch=batch,
-            numbers=said.named(decision.numbers, self.names),
+            numbers=said.named(decision.numbers, self.names, message or batch),
         )
         if decision.outcome == "delivered":
             if passage.subscription.max_occurrences is not None:

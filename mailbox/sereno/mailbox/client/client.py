@@ -9,11 +9,12 @@ from urllib.parse import quote
 import httpx
 
 from sereno.envelope.identifiers import to_people
-from sereno.mailbox.client.answers import MailboxUnansweredError, headers, reading
+from sereno.mailbox.client.answers import MailboxRefusedError, MailboxUnansweredError, headers, reading
 from sereno.mailbox.client.leased_message import LeasedMessage
 from sereno.mailbox.lease_items import AckItem, Answer, EmitItem, ParkItem, ReleaseItem, RenewItem, Status
 
 REQUEST_SECONDS = 10.0
+DATA_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,21 @@ class MailboxClient:
         return [
             Emitted(item["token"], Status(item["status"]), item.get("receiptid")) for item in answer["items"]
         ]
+
+    async def data(self, reference: str, message_id: str) -> httpx.Response:
+        """What the `dataref` of one of a message's envelopes points to.
+
+        Raises `MailboxRefusedError`: 403 without the right to the message, 410 when the data is kept no longer.
+        """
+        if not reference.startswith("/v1/data/"):
+            raise MailboxRefusedError(422, f"{reference} is kept by its source; read it there")
+        try:
+            answer = await self._http.get(reference, params={"message": message_id}, timeout=DATA_SECONDS)
+        except httpx.HTTPError as fault:
+            raise MailboxUnansweredError(f"the mailbox does not answer: {type(fault).__name__}") from fault
+        if not answer.is_success:
+            reading(answer)
+        return answer
 
     async def resume(self, message_id: str, answer: Mapping[str, Any]) -> None:
         """Answer what a parked message waits for, as a person with the right to."""

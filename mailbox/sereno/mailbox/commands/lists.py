@@ -1,4 +1,4 @@
-"""`sereno mailbox list|show` and `sereno notices`: what stands in the mailboxes, how old it is, and who holds it."""
+"""`sereno mailbox list|show`: what stands in the mailboxes, how old it is, and who holds it."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -8,8 +8,11 @@ import typer
 
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.cli.group import group
 from sereno.mailbox.cli.output import print_json, print_table
+from sereno.mailbox.commands.bulk import dead, redrive
 from sereno.mailbox.commands.options import (
+    MAX_LIMIT,
     Data,
     DiedOf,
     Json,
@@ -26,7 +29,6 @@ from sereno.mailbox.commands.options import (
 )
 from sereno.subscriptions.duration import format_duration
 
-MAX_LIMIT = 1000
 _MAILBOXES = ["tenant", "agent", "ready", "waiting", "held", "leased", "parked", "dead", "oldest ready"]
 _MESSAGES = [
     "id",
@@ -41,6 +43,15 @@ _MESSAGES = [
     "lease ends in",
     "subscription",
 ]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    mailbox = group(app, "mailbox", "What stands in the mailboxes.")
+    mailbox.command("list")(list_mailboxes)
+    mailbox.command("show")(show)
+    mailbox.command("dead")(dead)
+    mailbox.command("redrive")(redrive)
 
 
 def list_mailboxes(
@@ -136,17 +147,3 @@ def show(
     print_table(["field", "value"], fields)
     columns = ["at", "kind", "token", "principal", "data"]
     print_table(columns, [[event[key] for key in columns] for event in answer["history"]], title="history")
-
-
-def list_notices(
-    *,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_LIMIT)] = 100,
-    tenant: Tenant = None,
-    url: Url = None,
-    token: Token = None,
-    data: Data = None,
-    json: Json = False,
-) -> None:
-    """List what a person should know, latest first."""
-    answer = client(url, token, data).get("/v1/notices", tenant=tenant, limit=limit)
-    print_rows(answer, "notices", ["last_at", "tenant", "cause", "count", "text"], json)

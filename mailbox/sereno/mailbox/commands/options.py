@@ -26,6 +26,8 @@ OlderThan = Annotated[
     str | None, typer.Option("--older-than", metavar="DURATION", help="Only what was deposited longer ago.")
 ]
 
+MAX_LIMIT = 1000
+
 
 def client(
     url: str | None, token: str | None, data: Path | None, *, timeout: float = TIMEOUT_SECONDS

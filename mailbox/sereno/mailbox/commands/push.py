@@ -59,6 +59,11 @@ Timeout = Annotated[
 LONGEST_ANSWER = timedelta(hours=1)
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("push")(push)
+
+
 def push(
     *,
     agent: Agent,

@@ -52,6 +52,11 @@ Grace = Annotated[
 ]
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("work")(work)
+
+
 def work(
     *,
     agent: Agent,

@@ -6,7 +6,7 @@ import asyncpg
 import orjson
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from sereno.mailbox.engine import problem_details
@@ -110,7 +110,7 @@ def install_probes(app: FastAPI, ready: Readiness) -> None:
         status, body, media_type = await readiness(ready)
         return Response(body, status, media_type=media_type)
 
-    @app.get("/metrics", tags=["probes"], summary="Prometheus metrics")
+    @app.get("/metrics", tags=["probes"], summary="Prometheus metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
         body, media_type = metrics_page()
         return Response(body, media_type=media_type)

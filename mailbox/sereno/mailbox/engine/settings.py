@@ -2,10 +2,11 @@
 
 import os
 from errno import ENOENT
+from ipaddress import ip_address
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
     JsonConfigSettingsSource,
@@ -29,6 +30,15 @@ class Settings(BaseSettings):
     postgres: SecretStr = Field(SecretStr(""), description="DSN of PostgreSQL (>= 15) for this process' role")
     nats: str = Field("nats://127.0.0.1:4222", description="URL of NATS (>= 2.12) with JetStream")
     nats_seed_file: Path | None = Field(None, description="file with the nkey seed of this process")
+    audit_checkpoint_file: Path | None = Field(
+        None,
+        description="control plane: where signed ends of the audit chains are appended; best on another disk",
+    )
+    # Read before the addresses that it allows.
+    behind_tls: bool = Field(
+        False,
+        description="TLS ends before the processes, or the network is private: listen also beyond the loopback",
+    )
     control_host: str = Field("127.0.0.1", description="address on which the control plane listens")
     control_port: int = Field(7700, ge=0, le=65535, description="port of the control plane")
     execution_host: str = Field("127.0.0.1", description="address on which the execution plane listens")
@@ -60,7 +70,26 @@ class Settings(BaseSettings):
     admin_token_sha256_file: Path | None = Field(
         None, description="control plane: SHA-256 (hex) of the admin token"
     )
+    calendar_networks: str = Field(
+        "",
+        description="networks, with commas, in which calendars may lie although they are closed by default, "
+        "such as 10.0.0.0/8; plain http is for these alone",
+    )
+    calendar_folder: Path | None = Field(
+        None, description="the folder in which calendar files may lie; none: anywhere the listeners can read"
+    )
     json_logs: bool = Field(True, description="logs as JSON lines; false for people")
+
+    @field_validator("control_host", "execution_host")
+    @classmethod
+    def _refuse_open_ports(cls, host: str, info: ValidationInfo) -> str:
+        """Tokens travel as they are: beyond the loopback that takes TLS, which ends before these processes."""
+        if not info.data.get("behind_tls") and not _is_loopback(host):
+            raise ValueError(
+                f"refusing to listen on {host} without TLS: tokens would travel in clear; listen on 127.0.0.1, or let a"
+                " proxy end TLS before it and set SERENO_BEHIND_TLS=true"
+            )
+        return host
 
     @classmethod
     def settings_customise_sources(
@@ -83,6 +112,13 @@ class Settings(BaseSettings):
     def nats_seed(self) -> str | None:
         """The nkey seed of this process, or none where NATS asks for none."""
         return self.nats_seed_file.read_text(encoding="ascii").strip() if self.nats_seed_file else None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _file_source(settings_cls: type[BaseSettings]) -> Sources:

@@ -3,8 +3,10 @@
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from bisect import bisect_left
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal
 
 import structlog
@@ -15,6 +17,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
+from prometheus_client.core import HistogramMetricFamily
 
 _SCOPE = "sereno"
 _SECRET_KEY = re.compile(r"secret|password|authorization|signature|seed|bearer|api_key|cookie", re.IGNORECASE)
@@ -63,6 +66,7 @@ METRICS = {
         Metric("sereno.mailbox.reaped", "counter", "1", "Leases ended by the reaper.", ("state",)),
         Metric("sereno.schedule.lateness", "histogram", "s", "Due instant until its signal was written."),
         Metric("sereno.schedule.delivery", "histogram", "s", "Due instant until its outcome.", ("outcome",)),
+        Metric("sereno.calendar.looks", "counter", "1", "Looks at calendars.", ("status",)),
         Metric("sereno.manifest.age", "histogram", "s", "Age of the manifest at each reading."),
         Metric("sereno.manifest.refused", "counter", "1", "Manifests refused.", ("reason",)),
         Metric("sereno.outbox.published", "counter", "1", "Rows published by the relay.", ("plane",)),
@@ -105,6 +109,38 @@ def tally(name: str) -> Tally:
     """The catalogued counter of this name, which has one label, as a tally."""
     made = Tally(name)
     _TALLIES.append(made)
+    return made
+
+
+class Spread:
+    """A histogram without labels for what happens thousands of times a second; Prometheus reads it here itself."""
+
+    def __init__(self, name: str) -> None:
+        self._metric = METRICS[name]
+        self._bounds = _BOUNDARIES[self._metric.unit]
+        self._counts = [0] * (len(self._bounds) + 1)
+        self._sum = 0.0
+
+    def add(self, value: float) -> None:
+        """Take in one value, in the unit of the metric."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        """What a registry of Prometheus asks for."""
+        edges = [*(repr(bound) for bound in self._bounds), "+Inf"]
+        yield HistogramMetricFamily(
+            self._metric.exposed,
+            self._metric.description,
+            buckets=list(zip(edges, accumulate(self._counts), strict=True)),
+            sum_value=self._sum,
+        )
+
+
+def spread(name: str) -> Spread:
+    """The catalogued histogram of this name, which has no labels, as a spread."""
+    made = Spread(name)
+    REGISTRY.register(made)
     return made
 
 

@@ -1,5 +1,6 @@
 """A message in the hands of a handler, and the ways in which a handler can end other than by returning."""
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +30,18 @@ class Delivery(LeasedMessage):
     async def emit(self, type: str, data: object = None, *, subject: str | None = None) -> str:  # noqa: A002 - CloudEvents' name
         """Send an event of the agent's own; its receipt's id. Raises `LeaseLostError` when the lease is not live."""
         return await self.holding.emit(type, data, subject)
+
+    async def data(self, envelope: Mapping[str, Any]) -> object:
+        """The data of one of the message's envelopes, wherever it is: JSON parsed, anything else as bytes; None without.
+
+        Raises `MailboxRefusedError` when it may not be read (403), is kept no longer (410), or is its source's (422).
+        """
+        if "data" in envelope:
+            return envelope["data"]
+        if "data_base64" in envelope:
+            return b64decode(envelope["data_base64"])
+        reference = envelope.get("dataref")
+        return None if reference is None else await self.holding.data(str(reference), self.id)
 
     async def ack(
         self, result: object = None, *, usage: Mapping[str, Any] | None = None, connection: object = None

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from sereno.envelope import media_type
 from sereno.mailbox import joined_ack
 from sereno.mailbox.client import MailboxClient, MailboxRefusedError, MailboxUnansweredError
 from sereno.mailbox.engine.telemetry import logger
@@ -75,6 +76,12 @@ class Holding:
         if emitted.receiptid is None:
             raise LeaseLostError(self.token, emitted.status)
         return emitted.receiptid
+
+    async def data(self, reference: str, message_id: str) -> object:
+        """What a reference of this message points to: parsed where it is JSON, else its bytes."""
+        answer = await self._client.data(reference, message_id)
+        content = media_type.parse(answer.headers.get("content-type", ""))
+        return answer.json() if content is not None and content.is_json else answer.content
 
     async def ack(self, result: object, usage: Mapping[str, Any] | None, connection: object) -> None:
         """Acknowledge, in the transaction of `connection` when there is one. Raises `LeaseLostError`."""

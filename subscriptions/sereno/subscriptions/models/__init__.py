@@ -6,20 +6,24 @@ from typing import Literal
 from sereno.subscriptions.models.agent import AgentSpec
 from sereno.subscriptions.models.endpoint import EndpointSpec
 from sereno.subscriptions.models.filter import Filter
+from sereno.subscriptions.models.grant import GrantSpec
 from sereno.subscriptions.models.mapping import BodyMapping
 from sereno.subscriptions.models.metadata import Metadata
+from sereno.subscriptions.models.policy import PolicySpec
 from sereno.subscriptions.models.source import Source, TimeSource
 from sereno.subscriptions.models.subscription import SubscriptionSpec
 from sereno.subscriptions.models.tenant import TenantSpec
 
-Kind = Literal["Tenant", "Agent", "Endpoint", "Subscription"]
-Spec = TenantSpec | AgentSpec | EndpointSpec | SubscriptionSpec
+Kind = Literal["Tenant", "Agent", "Endpoint", "Subscription", "Grant", "Policy"]
+Spec = TenantSpec | AgentSpec | EndpointSpec | SubscriptionSpec | GrantSpec | PolicySpec
 
 SPECS: Mapping[Kind, type[Spec]] = {
     "Tenant": TenantSpec,
     "Agent": AgentSpec,
     "Endpoint": EndpointSpec,
     "Subscription": SubscriptionSpec,
+    "Grant": GrantSpec,
+    "Policy": PolicySpec,
 }
 
 __all__ = [
@@ -28,8 +32,10 @@ __all__ = [
     "BodyMapping",
     "EndpointSpec",
     "Filter",
+    "GrantSpec",
     "Kind",
     "Metadata",
+    "PolicySpec",
     "Source",
     "Spec",
     "SubscriptionSpec",

@@ -1,8 +1,9 @@
 """Where the events of a subscription come from: exactly one source."""
 
+from datetime import timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AnyUrl, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, AnyUrl, Field, StrictInt, StrictStr
 
 from sereno.subscriptions.models.declared import Declared
 from sereno.subscriptions.models.types import (
@@ -11,6 +12,7 @@ from sereno.subscriptions.models.types import (
     EventType,
     Instant,
     Name,
+    SecretReference,
     ShortText,
     SignedDuration,
     Text,
@@ -66,17 +68,61 @@ class CalendarSelect(Declared):
     cel: Expression | None = None
 
 
+class Credentials(Declared):
+    """By what a calendar server knows who reads; the password stays where the execution plane runs."""
+
+    username: ShortText
+    password: SecretReference
+
+
+class ObjectDate(Declared):
+    """A date that a declared object carries, such as when a subscription expires."""
+
+    kind: Literal["Subscription"] = "Subscription"
+    name: Name
+    date: Literal["expires"] = "expires"
+
+
+def _check_absolute(text: str) -> str:
+    if not text.startswith("/"):
+        raise ValueError("expected an absolute path on the machine where the listeners run")
+    return text
+
+
+def _check_calendar_url(url: AnyUrl) -> AnyUrl:
+    if url.scheme not in ("https", "http", "webcal") or not url.host:
+        raise ValueError("expected a URL such as https://calendar.example/team.ics")
+    if url.username or url.password:
+        raise ValueError("expected a URL without a user or password in it: credentials name them")
+    return url
+
+
+CalendarUrl = Annotated[AnyUrl, AfterValidator(_check_calendar_url), Field(max_length=2_000)]
+# How often a calendar is looked at; its wake-ups are in the index well before.
+LookInterval = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(hours=12))]
+
+
 class CalendarSource(Declared):
-    """Entries of a calendar, each at its start, end or due time plus an offset."""
+    """Entries of a calendar, or a date of the platform's own, each at its start, end or due time plus an offset."""
 
-    exactly_one: ClassVar = ("file", "url", "caldav")
+    exactly_one: ClassVar = ("file", "url", "caldav", "object")
+    refuses: ClassVar = {
+        "object": ("select", "zone", "gap", "overlap", "credentials"),
+        "file": ("credentials",),
+    }
 
-    file: Text | None = None
-    url: AnyUrl | None = None
-    caldav: AnyUrl | None = None
+    file: Annotated[Text, AfterValidator(_check_absolute), Field(max_length=4_000)] | None = None
+    url: CalendarUrl | None = None
+    caldav: CalendarUrl | None = None
+    object: ObjectDate | None = None
     select: CalendarSelect | None = None
     anchor: Literal["start", "end", "due"] = "start"
     offset: SignedDuration | None = None
+    zone: Zone | None = None
+    gap: Literal["shift", "skip"] | None = None
+    overlap: Literal["first", "second", "both"] | None = None
+    every: LookInterval | None = None
+    credentials: Credentials | None = None
 
 
 class PlatformSource(Declared):

@@ -40,7 +40,7 @@ _SIZES = {"B": 1, "KiB": 1024, "MiB": 1024**2, "kB": 1000, "MB": 1000**2}
 
 
 @dataclass(frozen=True, slots=True)
-class _matches:  # noqa: N801 - reads as a predicate where a type is annotated
+class matching:  # noqa: N801 - reads as a predicate where a type is annotated
     """Text that a pattern matches whole; the published schema says the pattern, people are told the expectation."""
 
     pattern: re.Pattern[str]
@@ -135,25 +135,25 @@ ShortText = Annotated[Text, Field(max_length=256)]
 LongText = Annotated[Text, Field(max_length=16_384)]
 Name = Annotated[
     StrictStr,
-    _matches(_NAME, "a name of 1 to 63 lower-case letters, digits and hyphens, such as refund-watch"),
+    matching(_NAME, "a name of 1 to 63 lower-case letters, digits and hyphens, such as refund-watch"),
 ]
-Principal = Annotated[StrictStr, _matches(_PRINCIPAL, "a principal such as user:marta or team:support")]
+Principal = Annotated[StrictStr, matching(_PRINCIPAL, "a principal such as user:marta or team:support")]
 AgentReference = Annotated[
-    StrictStr, _matches(re.compile(r"agent:" + _NAME.pattern), "an agent such as agent:support-triage")
+    StrictStr, matching(re.compile(r"agent:" + _NAME.pattern), "an agent such as agent:support-triage")
 ]
 # The message never repeats the value: a literal secret must not reach a terminal or a log.
 SecretReference = Annotated[
     StrictStr,
-    _matches(
+    matching(
         _SECRET,
         "a reference to a secret, env:NAME or file:/absolute/path (a secret itself is not kept here)",
     ),
 ]
 EventType = Annotated[
-    StrictStr, _matches(_TYPE, "an event type such as sereno.platform.subscription.changed, no wildcards")
+    StrictStr, matching(_TYPE, "an event type such as sereno.platform.subscription.changed, no wildcards")
 ]
 Attribute = Annotated[
-    StrictStr, _matches(_ATTRIBUTE, "a CloudEvents attribute name: lower-case letters and digits")
+    StrictStr, matching(_ATTRIBUTE, "a CloudEvents attribute name: lower-case letters and digits")
 ]
 KeyExpression = Annotated[StrictStr, Field(min_length=1, max_length=1000)]
 Zone = Annotated[StrictStr, AfterValidator(_check_zone)]
@@ -195,5 +195,5 @@ AmountRate = Annotated[
     WithJsonSchema({"type": "string", "examples": ["5.00 EUR/day"]}),
 ]
 BodyPath = Annotated[
-    StrictStr, _matches(_BODY_PATH, "a path into the body such as issue.title, without a leading body.")
+    StrictStr, matching(_BODY_PATH, "a path into the body such as issue.title, without a leading body.")
 ]

@@ -23,7 +23,7 @@ class Fire:
     """One wake-up before or after an occurrence: when, for which occurrence of which entry, and when that starts.
 
     Times are UTC; where `of.floating` they stand for times without a zone. `recurrence_id` is None for an entry
-    that does not repeat.
+    that does not repeat. `anchor` is the start, end or due time from which `fire` is reckoned.
     """
 
     uid: str | None
@@ -31,6 +31,8 @@ class Fire:
     start: datetime
     fire: datetime
     of: Start
+    anchor: datetime
+    entry: Component
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ def _fire(series: CalendarSeries, each: Occurrence, anchor: Anchor, offset: time
         fire = due + offset
     except OverflowError:
         return None
-    return Fire(series.uid, each.original if repeats else None, each.instant, fire, start)
+    identity = each.original if repeats else None
+    return Fire(series.uid, identity, each.instant, fire, start, due, series.entries[each.entry])
 
 
 def _moved(instant: datetime, by: timedelta) -> datetime:

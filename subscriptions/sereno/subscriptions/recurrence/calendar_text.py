@@ -25,6 +25,7 @@ _READ = frozenset(
         "COMPLETED",
         "SUMMARY",
         "CATEGORIES",
+        "LOCATION",
         "DTSTART",
         "DTEND",
         "DUE",

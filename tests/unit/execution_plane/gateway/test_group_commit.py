@@ -67,7 +67,7 @@ async def test_a_single_event_larger_than_that_goes_alone() -> None:
 async def test_nobody_is_answered_before_the_write() -> None:
     ingress = Ingress()
     ingress.open.clear()
-    stored = asyncio.create_task(GroupCommit(ingress).store("acme", [b"1"]))
+    stored = asyncio.ensure_future(GroupCommit(ingress).store("acme", [b"1"]))
     done, _ = await asyncio.wait([stored], timeout=0.05)
     assert not done
     ingress.open.set()
@@ -90,8 +90,8 @@ async def test_a_sender_that_hangs_up_takes_nothing_from_the_others() -> None:
     ingress = Ingress()
     ingress.open.clear()
     commit = GroupCommit(ingress)
-    leaving = asyncio.create_task(commit.store("acme", [b"1"]))
-    staying = asyncio.create_task(commit.store("acme", [b"2"]))
+    leaving = asyncio.ensure_future(commit.store("acme", [b"1"]))
+    staying = asyncio.ensure_future(commit.store("acme", [b"2"]))
     await asyncio.wait([leaving, staying], timeout=0.02)
     leaving.cancel()
     ingress.open.set()
@@ -102,7 +102,7 @@ async def test_a_sender_that_hangs_up_takes_nothing_from_the_others() -> None:
 async def test_closing_writes_and_answers_what_was_accepted() -> None:
     ingress = Ingress()
     commit = GroupCommit(ingress, max_wait_seconds=3600)
-    stored = [asyncio.create_task(commit.store("acme", [b"%d" % n])) for n in range(3)]
+    stored = [asyncio.ensure_future(commit.store("acme", [b"%d" % n])) for n in range(3)]
     await asyncio.wait(stored, timeout=0.01)
     await commit.close()
     await asyncio.gather(*stored)
@@ -118,7 +118,7 @@ async def test_too_many_waiting_events_are_refused_rather_than_kept_in_memory(
     ingress = Ingress()
     ingress.open.clear()
     commit = GroupCommit(ingress)
-    kept = asyncio.create_task(commit.store("acme", [b"1", b"2"]))
+    kept = asyncio.ensure_future(commit.store("acme", [b"1", b"2"]))
     await asyncio.wait([kept], timeout=0.02)
     with pytest.raises(NotStoredError):
         await commit.store("acme", [b"3"])
@@ -133,10 +133,10 @@ async def test_behind_a_slow_disk_events_gather_instead_of_queueing_as_messages(
     commit = GroupCommit(ingress, max_wait_seconds=0)
     storing = []
     for number in range(40):
-        storing.append(asyncio.create_task(commit.store("acme", [b"%d" % number])))
+        storing.append(asyncio.ensure_future(commit.store("acme", [b"%d" % number])))
         for _ in range(3):
             await asyncio.sleep(0)
-    other = asyncio.create_task(commit.store("other", [b"1"]))
+    other = asyncio.ensure_future(commit.store("other", [b"1"]))
     ingress.open.set()
     await asyncio.gather(other, *storing)
     messages = [events for tenant, events in ingress.published if tenant == "acme"]

@@ -27,7 +27,7 @@ def endpoint(scheme: str, **more: Any) -> Endpoint:
 
 
 def read_by(scheme: str, headers: list[tuple[str, str]], body: bytes) -> Found:
-    return read(endpoint(scheme), Request(headers, body), Verified(), fresh_id="fresh")
+    return read(endpoint(scheme), Request(headers, body), Verified(), fresh_id=lambda: "fresh")
 
 
 def one(scheme: str, headers: list[tuple[str, str]], body: bytes) -> Occurrence:

@@ -33,7 +33,7 @@ def one(
     endpoint = of_spec("acme", "hub", EndpointSpec.model_validate(declared))
     encoded = body if isinstance(body, bytes) else orjson.dumps(body)
     request = Request([("content-type", kind), *headers], encoded)
-    found = read(endpoint, request, verified or Verified(), fresh_id="fresh")
+    found = read(endpoint, request, verified or Verified(), fresh_id=lambda: "fresh")
     assert isinstance(found, tuple), found
     (occurrence,) = found
     return occurrence

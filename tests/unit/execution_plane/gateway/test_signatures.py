@@ -13,7 +13,7 @@ from sereno.execution_plane.gateway.headers import Headers
 from sereno.execution_plane.gateway.signatures import named
 from sereno.execution_plane.gateway.signatures.judgement import authenticate
 from sereno.execution_plane.gateway.signatures.scheme import Failed, Request, Scheme, Verified
-from tests.webhook_senders import NOW, SENDERS, URL, Sender
+from tests.webhook_senders import NOW, SECRETS, SENDERS, URL, Sender
 
 TIMED = [sender for sender in SENDERS if sender.signs_time]
 
@@ -193,3 +193,13 @@ def test_forms_in_another_spelling_are_one_occurrence_for_twilio() -> None:
     ]
     assert all(isinstance(one, Verified) for one in found)
     assert len({one.content for one in found if isinstance(one, Verified)}) == 1
+
+
+def test_a_token_of_gitlab_does_not_excuse_a_signature_that_does_not_hold() -> None:
+    signing = next(one for one in SENDERS if one.scheme == "gitlab" and one.id == "signed")
+    secrets = (signing.secrets[0], SECRETS[0])
+    token = ("x-gitlab-token", SECRETS[0])
+    assert valid(signing, [*signing.headers(), token], secrets=secrets)
+    assert valid(signing, [("content-type", "application/json"), token], secrets=secrets)
+    assert not valid(signing, [*signing.headers(), token], secrets=secrets, now=NOW + 301)
+    assert not valid(signing, [*signing.headers(which=1), token], secrets=secrets)

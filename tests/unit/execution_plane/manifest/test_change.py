@@ -36,6 +36,7 @@ def subscription(state: str) -> list[CatalogObject]:
         ("paused", "absent", [Effect.RESUMED, Effect.REVOKED]),
         ("absent", "active", [Effect.RESTORED]),
         ("absent", "paused", [Effect.RESTORED, Effect.PAUSED]),
+        ("deleted", "absent", []),
         ("absent", "absent", []),
     ],
 )

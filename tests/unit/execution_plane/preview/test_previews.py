@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from sereno.execution_plane.commands import register
+from sereno.deploy.main import build
 from sereno.execution_plane.preview import lines
 from sereno.execution_plane.preview.calendar_preview import answer as answer_calendar
 from sereno.execution_plane.preview.lines import answer_line, answer_lines
@@ -47,8 +46,7 @@ def calendar(**fields: Any) -> dict[str, Any]:
 
 
 def run(*arguments: str, given: str | None = None) -> tuple[int, str]:
-    app = typer.Typer()
-    register(app)
+    app = build()
     result = CliRunner().invoke(app, list(arguments), input=given)
     return result.exit_code, result.output
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import orjson
 import pytest
-from typer import Typer
 
-from sereno.execution_plane.commands import register
+from sereno.deploy.main import build
 from sereno.mailbox.cli.exits import CommandError
 
 EVENT: dict[str, Any] = {
@@ -55,8 +54,7 @@ class Bench:
         (self._folder / "subscriptions.yaml").write_bytes(declared)
         texts = [line if isinstance(line, bytes) else orjson.dumps(line) for line in lines]
         (self._folder / "events.jsonl").write_bytes(b"\n".join(texts))
-        app = Typer()
-        register(app)
+        app = build("simulate")
         files = [
             f"--{name}={self._folder / name}.{kind}"
             for name, kind in (("subscriptions", "yaml"), ("events", "jsonl"))
@@ -345,8 +343,7 @@ def test_the_table_sums_up_what_each_event_came_to(bench: Bench, capsys: pytest.
         [event(f"e-{n}", f"12:00:0{n}") for n in range(4)],
         declaration(limits={"budget": {"activations": "2/day"}}),
     )
-    app = Typer()
-    register(app)
+    app = build("simulate")
     files = [
         f"--{name}={bench._folder / name}.{kind}"
         for name, kind in (("subscriptions", "yaml"), ("events", "jsonl"))

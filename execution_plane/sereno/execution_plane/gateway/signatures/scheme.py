@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from sereno.execution_plane.gateway.headers import Headers
 
@@ -32,8 +32,7 @@ Reason = Literal[
 """Why a request is not authentic. A header that stands twice counts as missing, since nobody knows which is meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One request as its sender made it; `url` is the public one, which a few schemes sign."""
 
     headers: Headers
@@ -42,8 +41,7 @@ class Request:
     method: str = "POST"
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(NamedTuple):
     """What a signature that holds vouches for: times in seconds since 1970, headers by lower-case name."""
 
     covered: frozenset[str] = frozenset()

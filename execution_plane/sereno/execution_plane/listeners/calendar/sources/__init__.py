@@ -1,0 +1,1 @@
+"""Where calendars lie: each kind of source answers what changed since the last look."""

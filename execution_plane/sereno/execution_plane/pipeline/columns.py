@@ -1,0 +1,50 @@
+"""Rows and values in the form in which statements take them: one array a column."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from sereno.execution_plane.guards.buckets import Buckets
+from sereno.execution_plane.guards.lineage import Ancestor
+
+Row = tuple[Any, ...]
+
+
+def columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
+    """Rows as one array a column, as `unnest` takes them."""
+    turned = [list(column) for column in zip(*rows, strict=True)]
+    return turned or [[] for _ in range(width)]
+
+
+def as_json(value: object) -> str:
+    """The value as a statement takes it inside an array."""
+    # The driver would take a list inside an array for one more dimension; its UUIDs are of a kind of their own.
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str).decode()
+
+
+def storable(text: str) -> str:
+    """The text as PostgreSQL can keep it: it has no NUL."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def as_array(buckets: Buckets | None) -> str | None:
+    """Buckets as an array of the database in text: an array of arrays would be one of two dimensions."""
+    if buckets is None:
+        return None
+    return f"{{{buckets.half},{buckets.slot},{buckets.current},{buckets.previous}}}"
+
+
+def buckets_of(array: Sequence[int] | None) -> Buckets | None:
+    """The buckets in an array of the database."""
+    return None if array is None else Buckets(*array)
+
+
+def ancestors_as_json(ancestors: Iterable[Ancestor]) -> str:
+    """A lineage as pairs of message and agent."""
+    return as_json([list(ancestor) for ancestor in ancestors])
+
+
+def ancestors_of(pairs: Iterable[Sequence[str]]) -> tuple[Ancestor, ...]:
+    """The lineage in such pairs."""
+    return tuple(Ancestor(message, agent) for message, agent in pairs)

@@ -1,0 +1,53 @@
+"""What the events of the platform tell: the shape of `data` for each type, as their schemas are published."""
+
+from typing import Any
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+from sereno.envelope.types import MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunFinished(_Data):
+    """A run ended with an acknowledgement."""
+
+    run: UUID
+    message: UUID
+    agent: str
+    subscription: str
+    attempts: int | None = None
+    result: Any = None
+
+
+class MessageDead(_Data):
+    """A message will not be worked on any more, unless a person brings it back."""
+
+    message: UUID
+    run: UUID
+    agent: str
+    subscription: str
+    reason: str
+
+
+class SubscriptionSuspended(_Data):
+    """A subscription, or one object of it (`subject`), stands still until an authorised person lifts it."""
+
+    suspension: UUID
+    subscription: str
+    cause: str
+    subject: str | None = None
+    sentence: str
+    receipt: str
+    at: AwareDatetime
+
+
+DATA: dict[str, type[BaseModel]] = {
+    RUN_FINISHED: RunFinished,
+    MESSAGE_DEAD: MessageDead,
+    SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
+}
+"""By type of event."""
