@@ -4,6 +4,8 @@ _PLANE = "sereno.execution_plane"
 WORDS = {
     "simulate": f"{_PLANE}.simulate.command",
     "explain": f"{_PLANE}.explain.command",
+    "usage": f"{_PLANE}.usage.command",
+    "calibrate": f"{_PLANE}.simulate.calibrate_command",
     "schedule": f"{_PLANE}.schedule_commands",
     "rebuild": f"{_PLANE}.schedule_commands",
     "calendar": f"{_PLANE}.preview.calendar_preview",

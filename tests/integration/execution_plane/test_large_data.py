@@ -5,6 +5,7 @@ import hashlib
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from uuid import UUID
 
 import httpx
 import orjson
@@ -40,6 +41,23 @@ Wait = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
 KEY = b"it is a secret"
 WORKER, ELSEWHERE = "srn_" + "w" * 43, "srn_" + "e" * 43
 BODY = orjson.dumps({"text": "x" * 100_000})
+# One event held with its cause, and one in an open batch.
+WAITS = """
+with receipts as (
+    insert into execution.receipt (tenant_id, receiptid, origin, type, recordedtime, envelope)
+    values
+        ($1, $2, 'webhook/hub', 't', now(), json_build_object('dataref', $4::text)::jsonb),
+        ($1, $3, 'webhook/hub', 't', now(), json_build_object('dataref', $5::text)::jsonb)
+), verdicts as (
+    insert into execution.verdict (
+        tenant_id, receiptid, subscription, subscription_version, outcome, guard, reason, guards, recorded_clock, database_clock
+    ) values ($1, $2, 'watch', 1, 'held', 'delivery', 'stopped', '[]', now(), now())
+), batches as (
+    insert into execution.batch (tenant_id, id, subscription, key, opened, items, size, ancestors, due_at)
+    values ($1, $3, 'watch', '', now(), 1, 1, '[]', now())
+)
+insert into execution.batch_item (tenant_id, batch_id, place, receiptid) values ($1, $3, 1, $3)
+"""
 FORM_DATA = 'multipart/form-data; boundary="a b"'
 FILES = ["application/octet-stream", "multipart/form-data", "text/plain"]
 
@@ -219,12 +237,15 @@ async def test_only_attributes_have_to_fit_into_a_message(gateway: Gateway) -> N
 
 @pytest.mark.req(44)
 async def test_data_that_nothing_open_carries_is_forgotten(gateway: Gateway, pool: AnyPool) -> None:
-    bodies = [orjson.dumps({"text": letter * 70_000}) for letter in "abc"]
-    open_one, closed, fresh = [await gateway.send(body) for body in bodies]
+    bodies = [orjson.dumps({"text": letter * 70_000}) for letter in "abcde"]
+    open_one, closed, fresh, held, batched = [await gateway.send(body) for body in bodies]
     mine = message(envelopes=[flat(closed)])
     async with pool.acquire() as connection, connection.transaction():
         await deposit(connection, [message(envelopes=[flat(open_one)]), mine])
         await connection.execute("DELETE FROM mailbox.work WHERE id = $1", mine.id)
+        await connection.execute(
+            WAITS, TENANT, *map(UUID, (held.receiptid, batched.receiptid)), held.dataref, batched.dataref
+        )
         await connection.execute("UPDATE execution.large_data SET kept_at = kept_at - interval '31 days'")
     assert (await gateway.send(bodies[2])).dataref == fresh.dataref
     assert [await forget(pool, page=1), await forget(pool)] == [1, 0]
@@ -234,10 +255,12 @@ async def test_data_that_nothing_open_carries_is_forgotten(gateway: Gateway, poo
         for envelope, token, query in (
             (open_one, ADMIN_TOKEN, {}),
             (fresh, ADMIN_TOKEN, {}),
+            (held, ADMIN_TOKEN, {}),
+            (batched, ADMIN_TOKEN, {}),
             (closed, ADMIN_TOKEN, {}),
             (closed, WORKER, asked),
         )
     ]
-    assert statuses == [200, 200, 404, 410]
+    assert statuses == [200, 200, 200, 200, 404, 410]
     assert (await gateway.send(bodies[1])).dataref == closed.dataref
     assert (await gateway.read(closed.dataref, WORKER, **asked)).status_code == 200

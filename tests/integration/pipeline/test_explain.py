@@ -10,14 +10,16 @@ from fastapi import FastAPI
 
 from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.explain.http import router
+from sereno.execution_plane.pipeline.lifting import lift
 from sereno.mailbox import dead_letter
 from sereno.mailbox.engine import problems
 from sereno.mailbox.lease_items import AckItem, ReleaseItem
 from sereno.mailbox.principal import Principal
 from sereno.mailbox.verbs import Mailbox
+from sereno.subscriptions.snapshot import Lift
 from tests.integration.pipeline.conftest import Plane
 from tests.integration.pipeline.test_consumer import consume
-from tests.passages import TENANT, declared, receiptid, received
+from tests.passages import NOON, TENANT, declared, receiptid, received
 
 MINUTE = timedelta(minutes=1)
 
@@ -275,3 +277,47 @@ async def test_what_can_be_no_identifier_says_what_was_expected(asker: Asker, id
     answer = await asker.ask(identifier)
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_input")
     assert "expected" in answer.json()["detail"]
+
+
+@pytest.mark.req(154)
+async def test_a_suspension_is_explained_by_what_tripped_it_and_who_lifted_it(
+    plane: Plane, asker: Asker
+) -> None:
+    await plane.in_force(declared(limits={"storm": {"threshold": "2/min"}}), declared("other"))
+    await plane.publish(*(received(number) for number in range(1, 6)))
+    await consume(plane)
+    [row] = await plane.rows("select id from execution.suspension")
+    identifier = to_people("sus", row["id"])
+    told = await asker.explain(identifier)
+    assert (told["id"], told["kind"]) == (identifier, "suspension")
+    assert "refund-watch is suspended: 3 events came in 60" in told["sentence"]
+    assert told["cause"]["receipt"] == to_people("rcp", receiptid(3))
+    assert [one["subscription"] for one in told["decisions"]] == ["refund-watch"]
+    suspension = told["suspension"]
+    assert (suspension["cause"], suspension["waiting"], suspension["ended"]) == ("storm", 3, None)
+    assert (await asker.explain(str(row["id"])))["id"] == identifier
+    # What it holds names it.
+    held = (await asker.explain(to_people("rcp", receiptid(5))))["decisions"][1]
+    assert identifier in held["sentence"]
+
+    lifts = [
+        Lift(
+            suspension=row["id"],
+            subscription="refund-watch",
+            held="review",
+            by="user:m",
+            reason="calm",
+            at=NOON,
+        )
+    ]
+    async with plane.pool.acquire() as conn, conn.transaction():
+        await lift(conn, TENANT, lifts)
+    told = await asker.explain(identifier)
+    assert told["suspension"]["ended_by"] == "user:m"
+    assert "user:m lifted it at" in told["sentence"]
+    asker.principal = Principal("agent:support-triage", TENANT, frozenset({"support-triage"}))
+    assert (await asker.ask(identifier)).status_code == 404
+    await plane.pool.execute("delete from execution.receipt")
+    asker.principal = Principal("user:marta", TENANT)
+    answer = await asker.ask(identifier)
+    assert (answer.status_code, answer.json()["code"]) == (500, "incomplete")

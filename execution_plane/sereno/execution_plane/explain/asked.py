@@ -12,17 +12,17 @@ from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.problems import Problem
 
-EXPECTED = "rcp_…, msg_…, run_…, NAME@INSTANT, or the id of an event"
+EXPECTED = "rcp_…, msg_…, run_…, sus_…, NAME@INSTANT, or the id of an event"
 CANDIDATES = 10
 _SQL = queries.load("sereno.execution_plane.explain", "gather.sql")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A stored receipt (`rcp`) or message (`msg`) of a tenant."""
+    """A stored receipt (`rcp`), message (`msg`) or suspension (`sus`) of a tenant."""
 
     tenant: str
-    prefix: Literal["rcp", "msg"]
+    prefix: Literal["rcp", "msg", "sus"]
     identifier: UUID
 
 
@@ -51,7 +51,7 @@ async def _by_our_identifier(conn: AnyConnection, tenants: Sequence[str], text: 
         prefix, identifier = from_people(text)
     except ValueError:
         return None
-    for meant in (prefix,) if prefix else ("rcp", "msg"):
+    for meant in (prefix,) if prefix else ("rcp", "msg", "sus"):
         if found := await _by_identifier(conn, tenants, meant, identifier):
             return found
     return None
@@ -70,6 +70,9 @@ async def _by_identifier(
     if prefix == "msg":
         tenant = await conn.fetchval(_SQL["tenants_of_message"], list(tenants), identifier)
         return None if tenant is None else Found(tenant, "msg", identifier)
+    if prefix == "sus":
+        tenant = await conn.fetchval(_SQL["tenants_of_suspension"], list(tenants), identifier)
+        return None if tenant is None else Found(tenant, "sus", identifier)
     return None
 
 

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     identifier: Annotated[
-        str, typer.Argument(metavar="ID", help="rcp_…, msg_…, run_…, NAME@INSTANT or an event's id.")
+        str, typer.Argument(metavar="ID", help="rcp_…, msg_…, run_…, sus_…, NAME@INSTANT or an event's id.")
     ],
     *,
     why_not: Annotated[bool, typer.Option("--why-not", help="also what it did not concern")] = False,

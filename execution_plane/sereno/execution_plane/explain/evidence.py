@@ -25,7 +25,9 @@ NO_CHAIN = Chain()
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is stored of one event and of what it caused; `asked` is the message when one was asked about."""
+    """What is stored of one event and of what it caused; `asked` is the message when one was asked about,
+    `suspension` the one that the event tripped when that was asked about.
+    """
 
     receipt: Row
     verdicts: Sequence[Row]
@@ -37,6 +39,7 @@ class Evidence:
     due_instant: Row | None = None
     quarantine: Row | None = None
     chain: Chain = NO_CHAIN
+    suspension: Row | None = None
 
 
 class Incomplete(Exception):  # noqa: N818 - it is the evidence that is incomplete

@@ -1,7 +1,7 @@
 """The explanation: evidence turned into a sentence and its parts; pure, and a missing part is an error."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -15,6 +15,7 @@ from sereno.execution_plane.explain.evidence import Evidence, Incomplete, Row
 from sereno.execution_plane.explain.genealogy import genealogy_of
 from sereno.execution_plane.explain.holders import delivery_of
 from sereno.execution_plane.explain.recomputed import Asked, not_matched
+from sereno.execution_plane.explain.suspended import suspension_of, told
 from sereno.execution_plane.explain.wording import Wording, of_reason
 from sereno.subscriptions.snapshot import CatalogObject
 
@@ -32,6 +33,8 @@ class Question:
 
 def explain(evidence: Evidence, question: Question) -> Explanation:
     """The explanation as JSON. Raises Incomplete when a part that must have been stored is not there."""
+    if evidence.suspension is not None:
+        question = replace(question, subscription=evidence.suspension["subscription"])
     decisions = [_decision(evidence, verdict) for verdict in evidence.verdicts if _asked(verdict, question)]
     unmatched = list(_unmatched(evidence, question)) if question.why_not else []
     if question.subscription is not None and not decisions and not unmatched:
@@ -39,8 +42,7 @@ def explain(evidence: Evidence, question: Question) -> Explanation:
         raise LookupError(message if question.why_not else f"{message}; ask with --why-not")
     receipt = evidence.receipt
     return {
-        "id": to_people("msg", evidence.asked) if evidence.asked else to_people("rcp", receipt["receiptid"]),
-        "kind": "message" if evidence.asked else "event",
+        **_named(evidence),
         "tenant": receipt["tenant_id"],
         "sentence": _sentence(evidence, decisions, unmatched),
         "cause": _cause(evidence),
@@ -48,6 +50,15 @@ def explain(evidence: Evidence, question: Question) -> Explanation:
         "decisions": decisions,
         "unmatched": unmatched,
     }
+
+
+def _named(evidence: Evidence) -> dict[str, Any]:
+    if evidence.suspension is not None:
+        found = suspension_of(evidence.suspension)
+        return {"id": found["id"], "kind": "suspension", "suspension": found}
+    if evidence.asked is not None:
+        return {"id": to_people("msg", evidence.asked), "kind": "message"}
+    return {"id": to_people("rcp", evidence.receipt["receiptid"]), "kind": "event"}
 
 
 def _asked(verdict: Row, question: Question) -> bool:
@@ -147,6 +158,8 @@ def _unmatched(evidence: Evidence, question: Question) -> Iterator[dict[str, Any
 
 def _sentence(evidence: Evidence, decisions: Sequence[Mapping[str, Any]], unmatched: Sequence[Row]) -> str:
     receipt = evidence.receipt
+    if evidence.suspension is not None:
+        return f"{told(evidence.suspension)}. It was tripped by {to_people('rcp', receipt['receiptid'])}."
     event = f"{receipt['type']} from {receipt['origin']}, received {_seconds(receipt['recordedtime'])}"
     parts = [_of_decision(decision) for decision in decisions]
     parts += [f"{miss['subscription']} was not concerned: {miss['sentence']}" for miss in unmatched]

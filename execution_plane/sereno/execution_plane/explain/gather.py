@@ -1,6 +1,7 @@
 """Gathers the evidence about one receipt or message in a constant number of queries."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -49,6 +50,22 @@ async def of_message(
     if receipt is None:
         raise Incomplete("the verdict is stored without its receipt")
     return await _gather(conn, versions or Versions(), receipt, deciding, asked=message)
+
+
+async def of_suspension(
+    conn: AnyConnection, tenant: str, identifier: UUID, *, versions: Versions | None = None
+) -> Evidence:
+    """The evidence about a suspension and the event that tripped it."""
+    row = await _row(conn, "suspension", tenant, identifier)
+    if row is None:
+        raise Incomplete("the suspension is not stored")
+    # A batch that found no budget when it was due has tripped it with its last event.
+    tripped = UUID(row["receiptid"])
+    last = await conn.fetchval(_SQL["last_of_batch"], tenant, tripped)
+    found = await of_receipt(conn, tenant, last or tripped, why_not=False, versions=versions)
+    if found is None:
+        raise Incomplete("the suspension is stored without the event that tripped it")
+    return replace(found, suspension=row)
 
 
 async def _gather(

@@ -30,6 +30,20 @@ select tenant_id from execution.receipt where tenant_id = any($1::text[]) and re
 -- name: tenants_of_message
 select tenant_id from mailbox.message where tenant_id = any($1::text[]) and id = $2
 
+-- name: tenants_of_suspension
+select tenant_id from execution.suspension where tenant_id = any($1::text[]) and id = $2
+
+-- name: suspension
+select s.id, s.tenant_id, s.subscription, s.cause, s.subject, s.at, s.receiptid, s.numbers, s.ended_at, s.ended_by,
+    s.reason, s.held, (
+        select count(*) from execution.held h where h.tenant_id = s.tenant_id and h.suspension = s.id
+    ) as waiting
+from execution.suspension s
+where s.tenant_id = $1 and s.id = $2
+
+-- name: last_of_batch
+select receiptid from execution.batch_item where tenant_id = $1 and batch_id = $2 order by place desc limit 1
+
 -- name: message_of_redrive
 -- The run that a redrive began: its id holds the moment ($3), so that only that part of the log is looked through.
 select tenant_id, message_id

@@ -74,6 +74,8 @@ async def _gather(conn: AnyConnection, versions: Versions, asked: Found, *, why_
             return await gather.of_receipt(
                 conn, asked.tenant, asked.identifier, why_not=why_not, versions=versions
             )
+        if asked.prefix == "sus":
+            return await gather.of_suspension(conn, asked.tenant, asked.identifier, versions=versions)
         return await gather.of_message(conn, asked.tenant, asked.identifier, versions=versions)
     except Incomplete as fault:
         raise _incomplete(to_people(asked.prefix, asked.identifier), fault) from fault

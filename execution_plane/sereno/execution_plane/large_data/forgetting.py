@@ -10,7 +10,7 @@ from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 
 KEPT = timedelta(days=30)
-"""How long data is kept after it last came; while an open message or a held event carries it, longer."""
+"""How long data is kept after it last came; while an open message, an open batch or a held event carries it, longer."""
 EVERY_SECONDS = 3600.0
 PAGE = 1_000
 _log = logger("large_data")

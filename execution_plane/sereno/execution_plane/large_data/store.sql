@@ -28,6 +28,12 @@ WITH old AS (
     FROM execution.verdict v
     JOIN execution.receipt r ON r.tenant_id = v.tenant_id AND r.receiptid = v.receiptid
     WHERE v.outcome = 'held' AND v.tenant_id IN (SELECT tenant_id FROM old)
+    UNION ALL
+    SELECT r.tenant_id, r.envelope ->> 'dataref'
+    FROM execution.batch b
+    JOIN execution.batch_item i ON i.tenant_id = b.tenant_id AND i.batch_id = b.id
+    JOIN execution.receipt r ON r.tenant_id = i.tenant_id AND r.receiptid = i.receiptid
+    WHERE b.closed_at IS NULL AND b.tenant_id IN (SELECT tenant_id FROM old)
 ), gone AS (
     DELETE FROM execution.large_data d USING old
     WHERE (d.tenant_id, d.sensitivity, d.address) = (old.tenant_id, old.sensitivity, old.address)

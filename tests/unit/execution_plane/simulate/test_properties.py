@@ -87,3 +87,45 @@ def test_no_event_is_in_two_messages_and_a_flush_holds_what_was_merged(
     ]
     assert deposited == [f"M{n}" for n in range(1, len(deposited) + 1)]
     assert {lease for line in of_kind(said, "claim") for lease in line["messages"]} <= set(deposited)
+
+
+_COPIES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans()), min_size=2, max_size=14)
+
+
+@settings(deadline=None, max_examples=40)
+@given(_COPIES, LIMITS, st.randoms(use_true_random=False))
+def test_in_whatever_order_duplicates_come_an_occurrence_is_in_one_message(
+    copies: list[tuple[int, int, bool]], limits: dict[str, Any], random: Any
+) -> None:
+    """Each copy has a receipt and perhaps a body of its own; what makes it the same occurrence is its key."""
+    random.shuffle(copies)
+    lines = [
+        event(
+            f"copy-{number}",
+            f"12:{place:02}:{place * 7 % 60:02}",
+            receiptid=f"r{place}",
+            dedupkey=f"key-{number}",
+            subject=f"s{which}",
+            data={"key": str(which)},
+            **({"actor": "bot"} if acted else {}),
+        )
+        for place, (number, which, acted) in enumerate(copies)
+    ]
+    # What a person lets go again was one of the copies; it is still one occurrence.
+    lines.append(do("13:00:00", "stop"))
+    lines.append(do("13:00:01", "release"))
+    said = simulate([*lines, do("23:00:00", "advance")], watch("a", limits=limits), watch("b"))
+    for name in ("a", "b"):
+        woken = [
+            one
+            for line in said
+            if line.get("subscription") == name
+            for one in (
+                line["events"]
+                if line["kind"] == "flush"
+                else [line["event"]]
+                if line["kind"] == "decision" and line["outcome"] == "delivered"
+                else []
+            )
+        ]
+        assert len(woken) == len(set(woken))
