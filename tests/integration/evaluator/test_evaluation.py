@@ -37,7 +37,8 @@ async def judged(
     items: list[Item], *evaluators: DeclaredEvaluator, cache: dict[CacheKey, Answer] | None = None
 ) -> Evaluated:
     marks: Callable[[], str] = map("mark{}".format, count()).__next__
-    async with model_call.opened_all(evaluators) as callers:
+    keys = {one.name: one.credential() for one in evaluators}
+    async with model_call.opened_all(evaluators, keys) as callers:
         evaluation = Evaluation(evaluators, callers, {} if cache is None else cache, marks)
         return await evaluation.judge(CRITERION, "v1", items)
 

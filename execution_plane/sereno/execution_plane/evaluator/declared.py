@@ -8,6 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, TypeAdapter, ValidationError, model_validator
 
+EXAMPLE = (
+    "set SERENO_EVALUATORS to a JSON list such as "
+    '[{"name": "own", "model": "qwen3:8b", "url": "http://127.0.0.1:11434/v1", "egress": "local"}]'
+)
 Egress = Literal["local", "remote"]
 Provider = Literal["openai", "anthropic"]
 

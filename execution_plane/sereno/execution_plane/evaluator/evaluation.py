@@ -1,6 +1,7 @@
 """The evaluation of novelties against a criterion: what is asked, of whom, what comes back and what it cost."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,9 +18,20 @@ from sereno.execution_plane.guards.judgement import EvaluationError
 
 CacheKey = tuple[str, str, str, str]
 """Criterion version, item digest, model, prompt version."""
+_MOST_REMEMBERED = 10_000
 _PLAIN = re.compile(r"[A-Za-z0-9_.:/@-]{1,128}")
 # Another model may answer where this one could not be asked; what it answered stands.
 _ELSEWHERE = frozenset({"unavailable", "timeout", "auth", "budget"})
+
+
+class Remembered(OrderedDict[CacheKey, Answer]):
+    """The verdicts judged last; what was asked long ago is asked again."""
+
+    def __setitem__(self, key: CacheKey, value: Answer) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > _MOST_REMEMBERED:
+            self.popitem(last=False)
 
 
 class Caller(Protocol):

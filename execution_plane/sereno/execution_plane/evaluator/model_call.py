@@ -1,7 +1,7 @@
 """One call of a model: no tools, a schema for the answer, bounded in time and size; what fails is told as a kind."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -128,14 +128,8 @@ def _answer(response: ModelResponse) -> Called | EvaluationError:
 
 
 @asynccontextmanager
-async def opened(evaluator: DeclaredEvaluator) -> AsyncIterator[ModelCaller]:
-    """A caller for this evaluator, with its own connections; proxies of the environment are not used.
-
-    Raises:
-        LookupError: its key cannot be found.
-
-    """
-    key = evaluator.credential()
+async def opened(evaluator: DeclaredEvaluator, key: str | None) -> AsyncIterator[ModelCaller]:
+    """A caller for this evaluator, with its own connections; proxies of the environment are not used."""
     async with httpx2.AsyncClient(
         transport=_BoundedTransport(), timeout=evaluator.timeout, trust_env=False, follow_redirects=False
     ) as client:
@@ -143,15 +137,14 @@ async def opened(evaluator: DeclaredEvaluator) -> AsyncIterator[ModelCaller]:
 
 
 @asynccontextmanager
-async def opened_all(evaluators: Iterable[DeclaredEvaluator]) -> AsyncIterator[dict[str, ModelCaller]]:
-    """A caller for each evaluator, by its name.
-
-    Raises:
-        LookupError: the key of one cannot be found.
-
-    """
+async def opened_all(
+    evaluators: Iterable[DeclaredEvaluator], keys: Mapping[str, str | None]
+) -> AsyncIterator[dict[str, ModelCaller]]:
+    """A caller for each evaluator, by its name, with its key."""
     async with AsyncExitStack() as stack:
-        yield {one.name: await stack.enter_async_context(opened(one)) for one in evaluators}
+        yield {
+            one.name: await stack.enter_async_context(opened(one, keys.get(one.name))) for one in evaluators
+        }
 
 
 def _model(evaluator: DeclaredEvaluator, key: str | None, client: httpx2.AsyncClient) -> Model:
