@@ -35,8 +35,11 @@ help:
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
 	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
+	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
+	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
+	@echo 'make bench-audit       audit records verified per second by one process'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
@@ -47,6 +50,7 @@ help:
 	@echo 'make bench-schedules   due schedules: cost of each among few and many, lateness under load'
 	@echo 'make torture-schedules  kill -9 two schedulers at random while the clock jumps'
 	@echo 'make torture-clock-changes  every clock change of every zone from 2020 to 2040'
+	@echo 'make torture-policy    ten thousand questions to the policy, each asked twice'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
 	@echo 'make fuzz-api          hundreds of requests to each operation of the execution plane, as its description allows'
@@ -102,6 +106,9 @@ torture-plans: $(VENV)/dev.stamp
 torture-pipeline: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.pipeline
 
+torture-guards: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.guards
+
 torture-outbox: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.outbox
 
@@ -111,8 +118,14 @@ torture-properties: $(VENV)/dev.stamp
 torture-clock-changes: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.clock_changes
 
+bench-guards: $(VENV)/bench.stamp
+	@$(BIN)/python -m tests.benchmarks.guards
+
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
+
+bench-audit: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.audit
 
 bench-explain: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.explain
@@ -125,6 +138,9 @@ bench-schedules: $(VENV)/dev.stamp
 
 bench-expansion: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.expansion
+
+torture-policy: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.policy
 
 torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing

@@ -1,7 +1,8 @@
 """The order of locks under load, run by `make torture-deadlock`: no two transactions ever wait for each other.
 
-Each round lets four pipelines deliver, four holders end leases, the reaper, a stop, a pause, the releaser of held
-deliveries and a redrive work on the same few subscriptions at once; PostgreSQL counts the deadlocks that it found.
+Each round lets four pipelines deliver, four holders end leases, the reaper, the flusher of batches, the reconciler of
+budgets, the releaser of what was held, a person who lifts suspensions, a stop, a pause and a redrive work on the same few
+subscriptions at once; these share the budgets of an agent and of their tenant. PostgreSQL counts the deadlocks that it found.
 """
 
 import argparse
@@ -18,11 +19,19 @@ from typing import Any
 import asyncpg
 
 from sereno.envelope.encode import flat
+from sereno.execution_plane.accounts.reconciling import Reconciler
 from sereno.execution_plane.agent_events import AgentEvents
+from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.catalog.tenant import picture
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.delivery import deliver
+from sereno.execution_plane.pipeline.directory import Directory
+from sereno.execution_plane.pipeline.flushing import flush_batches
+from sereno.execution_plane.pipeline.lifting import lift
 from sereno.execution_plane.pipeline.matcher import Match
+from sereno.execution_plane.pipeline.release import Releaser
+from sereno.execution_plane.pipeline.settling import Settler
 from sereno.mailbox import limits, standing, stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.dead_letter import Filter
@@ -30,7 +39,10 @@ from sereno.mailbox.engine.postgres import open_pool
 from sereno.mailbox.lease_items import AckItem, EmitItem, ParkItem, ReleaseItem, RenewItem
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.verbs import Mailbox
-from tests.passages import TENANT, received, subscription
+from sereno.mailbox.wake import Wake
+from sereno.subscriptions import snapshot
+from sereno.subscriptions.snapshot import CatalogObject, Lift, Manifest
+from tests.passages import NOON, TENANT, declared, received
 from tests.torture.crashing_postgres import crashing_postgres
 
 PIPELINES = 4
@@ -42,6 +54,59 @@ AGENTS = ("support-triage", "billing")
 SCOPES = ("*", TENANT, f"{TENANT}/agent/billing", f"{TENANT}/subscription/watch-0")
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
 WHO: dict[str, Any] = {"reason": "drill", "principal": "user:marta"}
+LIMITS: tuple[dict[str, Any], ...] = (
+    {"budget": {"activations": "100000/min"}, "storm": {"threshold": "400/min", "per_object": "300/min"}},
+    {"cooldown": {"every": "1s", "then": "batch"}, "budget": {"activations": "300/min"}},
+    {"batch": {"window": "1s", "max_items": 5, "by": "subject"}, "when_busy": "merge"},
+    {"when_busy": "drop", "budget": {"cost": {"limit": "20.00 EUR/min"}}},
+)
+
+
+def objects() -> list[CatalogObject]:
+    """A tenant and an agent with budgets of their own, and four subscriptions with limits of every kind."""
+    tenant = {"zone": "UTC", "reserve": "0.01 EUR", "budget": {"activations": "1000000/min"}}
+    agent = {"owner": "user:marta", "adapter": "pull", "budget": {"cost": {"limit": "9000.00 EUR/min"}}}
+    around = [("Tenant", TENANT, tenant), *(("Agent", name, agent) for name in AGENTS)]
+    made = [
+        CatalogObject.model_validate(
+            {
+                "kind": kind,
+                "tenant": TENANT,
+                "name": name,
+                "id": name,
+                "version": 1,
+                "state": "active",
+                "spec": spec,
+                "created_by": "user:marta",
+                "updated_at": NOON,
+            }
+        )
+        for kind, name, spec in around
+    ]
+    return made + [
+        declared(name, agent=f"agent:{AGENTS[n % 2]}", limits=LIMITS[n], delivery=_delivery(n))
+        for n, name in enumerate(NAMES)
+    ]
+
+
+def _delivery(number: int) -> dict[str, Any]:
+    return {"serial_by": "subject"} if number == 0 else {}
+
+
+def directory() -> Directory:
+    """These objects as a process of the execution plane knows them."""
+    entries = {snapshot.key(one): snapshot.entry(one) for one in objects()}
+    manifest = Manifest(
+        tenant=TENANT,
+        epoch=1,
+        version=1,
+        issued_at=NOON,
+        valid_until=NOON.replace(year=2099),
+        root=snapshot.root(entries),
+        entries=entries,
+        key_id="torture",
+    )
+    return Directory(Catalog([picture(manifest, objects())]))
 
 
 @dataclass(slots=True)
@@ -53,21 +118,18 @@ class Rounds:
     happened: Counter[str] = field(default_factory=Counter)
     deadlocks: int = 0
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    watches: list[Subscription] = field(
-        default_factory=lambda: [
-            subscription(
-                name, agent=f"agent:{AGENTS[n % 2]}", limits={"cooldown": {"every": "1s"}} if n == 1 else {}
-            )
-            for n, name in enumerate(NAMES)
-        ]
-    )
+    directory: Directory = field(default_factory=directory)
+
+    @property
+    def watches(self) -> list[Subscription]:
+        return self.directory.index.of_tenant(TENANT)
 
     async def round(self) -> None:
         """Everybody at once."""
         mailbox = Mailbox(self.pool, emitter=AgentEvents(os.urandom))
         moves: list[Callable[[], Awaitable[None]]] = [self._deliver] * PIPELINES
         moves += [lambda: self._end(mailbox)] * ACKERS
-        moves += [self._reap, lambda: self._redrive(mailbox)]
+        moves += [self._reap, lambda: self._redrive(mailbox), self._flush, self._reconcile, self._lift]
         moves += [self.dice.choice((self._stop, self._pause))]
         self.dice.shuffle(moves)
         await asyncio.gather(*(self._counted(move) for move in moves))
@@ -86,7 +148,9 @@ class Rounds:
         self.happened["delivered"] += len(delivered.messages)
 
     def _arrival(self) -> Arrival:
-        envelope = received(next(self.numbers))
+        envelope = received(
+            next(self.numbers), subject=self.dice.choice(("t-1", "t-2")), actor=self.dice.choice(("a", "b"))
+        )
         concerned = self.dice.sample(self.watches, self.dice.randrange(1, len(self.watches) + 1))
         return Arrival(envelope, flat(envelope), [Match(one) for one in concerned], 1)
 
@@ -100,7 +164,8 @@ class Rounds:
         await mailbox.renew([RenewItem(token) for token in tokens])
         await mailbox.emit([EmitItem(token, "com.acme.said") for token in tokens[:2]])
         third = len(tokens) // 3
-        await mailbox.ack([AckItem(token) for token in tokens[: third + 1]])
+        usage = {"cost": "0.02 EUR"}
+        await mailbox.ack([AckItem(token, None, usage) for token in tokens[: third + 1]])
         if third:
             reason = self.dice.choice(("busy", "rejected"))
             await mailbox.release([ReleaseItem(token, reason) for token in tokens[third + 1 : 2 * third + 1]])
@@ -116,6 +181,43 @@ class Rounds:
             "select id from mailbox.work where state = 'leased' order by token limit 3 for update skip locked)"
         )
         self.happened["reaped"] += await Reaper(self.pool).sweep()
+
+    async def _flush(self) -> None:
+        """Every open batch, whether it is due or not."""
+        rows = await self.pool.fetch(
+            "select tenant_id, id, subscription from execution.batch where closed_at is null"
+        )
+        keys = [(row["tenant_id"], row["id"], row["subscription"]) for row in rows]
+        self.dice.shuffle(keys)
+        if keys:
+            async with self.pool.acquire() as conn, conn.transaction():
+                self.happened["flushed"] += len(await flush_batches(conn, keys, self.directory))
+
+    async def _reconcile(self) -> None:
+        self.happened["reconciled"] += await Reconciler(self.pool, self.directory).round()
+
+    async def _lift(self) -> None:
+        """A person ends what suspends, and what was held enters again."""
+        rows = await self.pool.fetch(
+            "select id, subscription from execution.suspension where ended_at is null"
+        )
+        lifts = [
+            Lift(
+                suspension=row["id"],
+                subscription=row["subscription"],
+                held=self.dice.choice(("deliver", "drop")),
+                by="user:marta",
+                reason="drill",
+                at=NOON,
+            )
+            for row in rows
+        ]
+        async with self.pool.acquire() as conn, conn.transaction():
+            await lift(conn, TENANT, lifts)
+        released = Releaser(self.pool, Catalog(), Wake(None), self.directory)
+        self.happened["released"] += await released.look()
+        self.happened["settled"] += await Settler(self.pool).look()
+        self.happened["lifted"] += len(lifts)
 
     async def _redrive(self, mailbox: Mailbox) -> None:
         self.happened["redriven"] += await mailbox.redrive(

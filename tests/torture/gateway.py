@@ -72,11 +72,11 @@ def torture(plant: Plant, kills: int) -> list[str]:
         sending = [threads.submit(senders.run) for _ in range(SENDERS)]
         try:
             for _ in range(kills):
-                _progress(senders, chance.randint(1, MOST_BETWEEN_KILLS))
+                progress(senders, chance.randint(1, MOST_BETWEEN_KILLS))
                 victim = chance.choice(VICTIMS)
                 plant.kill(victim)
                 killed[victim] += 1
-            _progress(senders, 1)
+            progress(senders, 1)
         finally:
             senders.ending.set()
         for each in sending:
@@ -89,7 +89,7 @@ def torture(plant: Plant, kills: int) -> list[str]:
     return doubled_or_lost(expected, plant.take(AGENT))
 
 
-def _progress(senders: Senders, more: int) -> None:
+def progress(senders: Senders, more: int) -> None:
     """Wait until so many more webhooks were accepted."""
     before = len(senders.accepted)
     until(lambda: len(senders.accepted) >= before + more, seconds=120)

@@ -12,6 +12,7 @@ from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.flushing import Flusher
 from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
+from sereno.execution_plane.pipeline.settling import Settler
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
 from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
@@ -40,6 +41,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                     Consumer(engines.pool, engines.nats, catalog, directory=directory).run(stop)
                 )
                 tasks.create_task(Releaser(engines.pool, catalog, wake, directory).run(stop))
+                tasks.create_task(Settler(engines.pool).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))

@@ -14,6 +14,7 @@ from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.catalog.refusal import Refusal, Refusals
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.operating import Operated, Verb, operate
+from sereno.control_plane.rebuilding import rebuild
 from sereno.control_plane.store import projection
 from sereno.control_plane.store.event_store import StreamId, read_streams
 from sereno.subscriptions.faults import Faults
@@ -231,6 +232,23 @@ async def test_tenants_are_apart(applying: Apply, engine: AsyncEngine) -> None:
     async with engine.connect() as connection:
         assert await projection.live(connection, "default") == []
         assert len(await projection.live(connection, "acme")) == 2
+
+
+@pytest.mark.req(306)
+async def test_the_catalog_is_derived_again_from_its_events(applying: Apply, engine: AsyncEngine) -> None:
+    await bootstrap(engine, "ab" * 32)
+    await applying(several(ALL, subscription("second")))
+    await move(engine, "pause")
+    assert await rebuild(engine) == []
+    async with engine.begin() as connection:
+        await connection.execute(
+            text("update control.catalog_object set state = 'active' where name = 'refund-watch'")
+        )
+        await connection.execute(text("delete from control.catalog_object where name = 'second'"))
+    found = [(one.address.name, one.fields) for one in await rebuild(engine, check=True)]
+    assert found == [("refund-watch", ("state",)), ("second", ("missing",))]
+    assert len(await rebuild(engine)) == 2
+    assert await rebuild(engine) == []
 
 
 async def test_the_projection_is_what_the_events_make(applying: Apply, engine: AsyncEngine) -> None:

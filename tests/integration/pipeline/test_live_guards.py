@@ -24,6 +24,7 @@ from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.flushing import Flusher
 from sereno.execution_plane.pipeline.lifting import lift
 from sereno.execution_plane.pipeline.release import Releaser
+from sereno.execution_plane.pipeline.settling import Settler
 from sereno.mailbox.engine.bus import ingress_subject
 from sereno.mailbox.lease_items import AckItem, ReleaseItem
 from sereno.mailbox.verbs import Mailbox
@@ -179,6 +180,13 @@ async def test_a_storm_holds_what_comes_until_a_person_says_what_becomes_of_it(
     directory, mailbox = Directory(plane.catalog), Mailbox(plane.pool)
     said = await arrive(plane, directory, *(received(n) for n in range(52)))
     assert Counter(outcome for outcome, _ in said) == {"delivered": 20, "suspended": 1, "held": 31}
+    assert await mailbox.claim(TENANT, AGENT, max=100, incarnation="w") == []
+    # One that was held by nobody, since somebody worked on it at that moment, is found.
+    await plane.pool.execute(
+        "update mailbox.work set held_by = null, still_since = null where place is null"
+        " and id in (select id from mailbox.work limit 1)"
+    )
+    assert await Settler(plane.pool).look() == 1
     assert await mailbox.claim(TENANT, AGENT, max=100, incarnation="w") == []
     [notice] = await plane.rows("select text, count from mailbox.notice")
     assert notice["count"] == 1

@@ -360,3 +360,39 @@ def test_b4_a_time_without_a_zone_is_refused(time: dict[str, str]) -> None:
     ((path, message),) = refused(declared(source={"time": time})).items()
     assert path.startswith("spec.source.time.")
     assert "zone" in path + message
+
+
+def test_ten_faults_in_one_file_are_ten_with_their_lines() -> None:
+    text = """\
+apiVersion: sereno/v2
+kind: Agent
+metadata: {name: Triage, labels: {team: "a b"}}
+spec:
+  owner: marta
+  adapter: email
+  concurrency: 0
+---
+apiVersion: sereno/v1
+kind: Grant
+metadata: {name: g}
+spec:
+  to: user:marta
+  agent: agent:*
+  rights: [fly]
+  expires: tomorrow
+  subscriptions: none
+"""
+    found = parse(text)
+    assert isinstance(found, Faults)
+    assert [(fault.line, fault.path.partition(".")[2]) for fault in found] == [
+        (1, "apiVersion"),
+        (3, "metadata.labels.team"),
+        (3, "metadata.name"),
+        (5, "spec.owner"),
+        (6, "spec.adapter"),
+        (7, "spec.concurrency"),
+        (14, "spec.agent"),
+        (15, "spec.rights[0]"),
+        (16, "spec.expires"),
+        (17, "spec.subscriptions"),
+    ]

@@ -12,6 +12,7 @@ WORDS = {
     "policy": f"{__name__}.policies",
     "approvals": f"{__name__}.approvals",
     "audit": f"{__name__}.audit",
+    "rebuild": f"{__name__}.rebuilding",
     "agent": f"{__name__}.agents",
     "sub": f"{__name__}.subscriptions",
     "webhook": f"{__name__}.endpoints",

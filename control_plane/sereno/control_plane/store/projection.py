@@ -175,6 +175,11 @@ async def of_owner(connection: AsyncConnection, tenant: str, principal: str) -> 
     )
 
 
+async def everything(connection: AsyncConnection) -> list[Item]:
+    """Every object of every tenant, also what was deleted."""
+    return await _items(connection)
+
+
 async def page(connection: AsyncConnection, tenant: str, kind: Kind, *, after: str, limit: int) -> list[Item]:
     """The objects of a kind that exist, by name, from after a name on."""
     statement = (

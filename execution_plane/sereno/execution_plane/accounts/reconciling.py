@@ -19,6 +19,7 @@ from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.pipeline import guard_changes, guard_state
 from sereno.execution_plane.pipeline.columns import columns
 from sereno.execution_plane.pipeline.directory import Directory
+from sereno.execution_plane.pipeline.resolution import Changes
 from sereno.execution_plane.platform_events import outgoing
 from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection, AnyPool
@@ -84,7 +85,7 @@ async def _settle(conn: AnyConnection, ends: Sequence[End], directory: Directory
     accounts = {line.account for one in reserved for line in one.lines}
     ledger = Ledger(budgets=await guard_state.lock_budgets(conn, accounts))
     done = settle(ends, ledger)
-    await guard_changes.write_budgets(conn, done.changes, ends[-1].at)
+    await guard_changes.write_budgets(conn, Changes(done.changes), ends[-1].at)
     closed = [
         (end.tenant, end.message, "acked" if end.dead_of is None else "dead", end.at)
         for end in ends

@@ -92,11 +92,11 @@ async def settle(
     )
     changes = [*await _charges(conn, policy, usage, at), *_patience(ledger, candidate, answer, at)]
     ledger.apply(changes)
-    await guard_changes.write_memories(conn, changes, ledger)
-    await guard_changes.write_budgets(conn, changes, at)
-    await guard_changes.write_suspensions(conn, changes)
     done = Resolution(ledger, Setting(at, {}))
     done.extra += changes
+    await guard_changes.write_memories(conn, done.changes(), ledger)
+    await guard_changes.write_budgets(conn, done.changes(), at)
+    await guard_changes.write_suspensions(conn, done.changes())
     await commit.deposit_messages(conn, done)
     await usage_log.write(conn, "evaluation", _used(candidate, policy, answer, usage, at))
     await _conclude(conn, candidate, policy, answer, at)

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 from sereno.execution_plane.guards.batch import BatchItem, OpenBatch
-from sereno.execution_plane.guards.changes import Change, Join
+from sereno.execution_plane.guards.changes import Join
 from sereno.execution_plane.pipeline.columns import columns
-from sereno.execution_plane.pipeline.guard_changes import of_kind
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 
@@ -14,7 +13,7 @@ _SQL = queries.load("sereno.execution_plane.pipeline", "guard_state.sql")
 
 
 async def of(
-    conn: AnyConnection, batches: Iterable[OpenBatch], changes: Sequence[Change]
+    conn: AnyConnection, batches: Iterable[OpenBatch], joins: Iterable[Join]
 ) -> Mapping[UUID, Sequence[BatchItem]]:
     """Every event of these batches, in order, by batch."""
     wanted = {batch.id: batch for batch in batches}
@@ -24,7 +23,7 @@ async def of(
         item = BatchItem(row["batch_id"], row["place"], str(row["receiptid"]), row["envelope"], ())
         found[item.batch][item.place] = item
     # A receipt of this round is not stored yet, unless it was held.
-    for join in of_kind(changes, Join):
+    for join in joins:
         if join.item.batch in found:
             found[join.item.batch][join.item.place] = join.item
     return {identity: [items[place] for place in sorted(items)] for identity, items in found.items()}

@@ -1,18 +1,17 @@
 """The commit: what a resolution writes, all of it, in the caller's transaction and in the lock order of the plane."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from sereno.execution_plane import platform_events
 from sereno.execution_plane.guards import batching, flush
 from sereno.execution_plane.guards.batch import OpenBatch
-from sereno.execution_plane.guards.changes import Suspend
+from sereno.execution_plane.guards.changes import Join, Suspend
 from sereno.execution_plane.guards.state import NOTHING
 from sereno.execution_plane.guards.suspension import Suspension, sentence
 from sereno.execution_plane.pipeline import batch_items, guard_changes, store
 from sereno.execution_plane.pipeline.columns import Row, columns
-from sereno.execution_plane.pipeline.guard_changes import of_kind
 from sereno.execution_plane.pipeline.resolution import Flushed, Resolution
 from sereno.execution_plane.pipeline.round import Decided, activity
 from sereno.execution_plane.pipeline.wake_up import message_of, message_of_batch
@@ -37,7 +36,7 @@ _SQL = queries.load("sereno.execution_plane.pipeline", "commit.sql")
 
 async def write_guards(conn: AnyConnection, done: Resolution) -> None:
     """Store what the guards remember afterwards: the rows that come before messages in the order of locks."""
-    at, changes = done.setting.database, done.changes
+    at, changes = done.setting.database, done.changes()
     await guard_changes.write_memories(conn, changes, done.ledger)
     await guard_changes.write_subjects(conn, changes, at)
     await store.write_occurrences(conn, done.passages, done.ledger)
@@ -82,14 +81,15 @@ async def deposit_messages(conn: AnyConnection, done: Resolution) -> list[Messag
     return messages
 
 
-async def _hold(conn: AnyConnection, keys: Iterable[tuple[str, str]]) -> None:
+async def _hold(conn: AnyConnection, keys: Collection[tuple[str, str]]) -> None:
+    await standing.lock(conn, sorted(keys))
     for key in sorted(keys):
         await standing.hold(conn, *key, SUSPENDED, cancel=False, principal=PRINCIPAL)
 
 
 async def _messages(conn: AnyConnection, done: Resolution) -> list[Message]:
     delivered = [one.batch for one in done.flushed if isinstance(one.answer, flush.Delivered)]
-    items = await batch_items.of(conn, delivered, done.changes) if delivered else {}
+    items = await batch_items.of(conn, delivered, done.changes().of(Join)) if delivered else {}
     found = []
     for step in done.steps:
         if isinstance(step, Decided):
@@ -105,7 +105,7 @@ async def _messages(conn: AnyConnection, done: Resolution) -> list[Message]:
 
 def suspensions_of(done: Resolution) -> list[Suspension]:
     """The suspensions that the round began."""
-    return [change.suspension for change in of_kind(done.changes, Suspend)]
+    return [change.suspension for change in done.changes().of(Suspend)]
 
 
 def dropped(flushed: Iterable[Flushed]) -> list[Row]:

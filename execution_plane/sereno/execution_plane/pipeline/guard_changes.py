@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TypeVar
 
 from sereno.execution_plane.guards import changes as c
 from sereno.execution_plane.guards.account import Account
@@ -15,28 +14,23 @@ from sereno.execution_plane.guards.passage import Passage
 from sereno.execution_plane.guards.state import Memory, SubjectMemory, SubscriptionKey
 from sereno.execution_plane.guards.storm import TURNS_WINDOW
 from sereno.execution_plane.pipeline.columns import Row, ancestors_as_json, as_array, as_json, columns
+from sereno.execution_plane.pipeline.resolution import Changes
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 
 # What an outage held back is counted by the clock of its receipt, and decided so much later at most.
 _BACKLOG = timedelta(days=7)
 _SQL = queries.load("sereno.execution_plane.pipeline", "guard_changes.sql")
-_Change = TypeVar("_Change")
 
 DueOf = Callable[[OpenBatch], datetime]
 """When a batch has to be asked whether it becomes a message."""
 
 
-def of_kind(changes: Iterable[c.Change], kind: type[_Change]) -> list[_Change]:
-    """Those of the changes that are of one kind, in order."""
-    return [change for change in changes if isinstance(change, kind)]
-
-
-async def write_memories(conn: AnyConnection, changes: Sequence[c.Change], ledger: Ledger) -> None:
+async def write_memories(conn: AnyConnection, changes: Changes, ledger: Ledger) -> None:
     """Store what each subscription, each object and each evaluator's patience has become."""
-    keys = {change.key for change in of_kind(changes, c.Remember)}
+    keys = {change.key for change in changes.of(c.Remember)}
     await write_state(conn, {key: ledger.memories[key] for key in keys})
-    patient = {change.key for change in of_kind(changes, c.RememberPatience)}
+    patient = {change.key for change in changes.of(c.RememberPatience)}
     if patient:
         rows: list[Row] = [(*key, *ledger.patience[key]) for key in sorted(patient)]
         await conn.execute(_SQL["write_patience"], *columns(rows, 7))
@@ -52,9 +46,9 @@ async def write_state(conn: AnyConnection, memories: Mapping[SubscriptionKey, Me
         await conn.execute(_SQL["write_state"], *columns(rows, 6))
 
 
-async def write_subjects(conn: AnyConnection, changes: Sequence[c.Change], at: datetime) -> None:
+async def write_subjects(conn: AnyConnection, changes: Changes, at: datetime) -> None:
     """Store what is remembered of each object now."""
-    memories = {change.key: change.memory for change in of_kind(changes, c.RememberSubject)}
+    memories = {change.key: change.memory for change in changes.of(c.RememberSubject)}
     rows: list[Row] = [
         (
             *key,
@@ -78,14 +72,14 @@ def _window(buckets: Buckets | None) -> timedelta:
     return timedelta() if buckets is None else timedelta(seconds=2 * buckets.half)
 
 
-async def write_budgets(conn: AnyConnection, changes: Sequence[c.Change], at: datetime) -> None:
+async def write_budgets(conn: AnyConnection, changes: Changes, at: datetime) -> None:
     """Add to each account what was taken and given back, in one sum, and store the reservations."""
-    reservations = [change.reservation for change in of_kind(changes, c.Reserve)]
+    reservations = [change.reservation for change in changes.of(c.Reserve)]
     await charge(conn, [line for one in reservations for line in one.lines] + _charges(changes))
     if reservations:
         rows: list[Row] = [(one.tenant, one.message, lines_as_json(one.lines)) for one in reservations]
         await conn.execute(_SQL["reserve"], *columns(rows, 3), at)
-    settled = {change.reservation.message: change.reservation for change in of_kind(changes, c.Settled)}
+    settled = {change.reservation.message: change.reservation for change in changes.of(c.Settled)}
     if settled:
         rows = [
             (one.tenant, one.message, lines_as_json(one.lines), _reported(one)) for one in settled.values()
@@ -93,8 +87,8 @@ async def write_budgets(conn: AnyConnection, changes: Sequence[c.Change], at: da
         await conn.execute(_SQL["settle"], *columns(rows, 4))
 
 
-def _charges(changes: Sequence[c.Change]) -> list[Line]:
-    return [Line(change.account, change.amount) for change in of_kind(changes, c.Charge)]
+def _charges(changes: Changes) -> list[Line]:
+    return [Line(change.account, change.amount) for change in changes.of(c.Charge)]
 
 
 async def charge(conn: AnyConnection, lines: Iterable[Line]) -> None:
@@ -116,19 +110,19 @@ def _reported(reservation: Reservation) -> str:
     return as_json([[str(money.amount), money.currency] for money in reservation.reported])
 
 
-async def write_batches(
-    conn: AnyConnection, changes: Sequence[c.Change], due_of: DueOf, at: datetime
-) -> None:
+async def write_batches(conn: AnyConnection, changes: Changes, due_of: DueOf, at: datetime) -> None:
     """Store open batches with their new items, and close those that became a message or were dropped."""
-    batches = {change.batch.id: change.batch for change in changes if isinstance(change, c.Join | c.Seal)}
+    # What finds no room seals a batch after all its items.
+    joined = [change.batch for change in changes.of(c.Join)]
+    batches = {batch.id: batch for batch in (*joined, *(change.batch for change in changes.of(c.Seal)))}
     rows: list[Row] = [_batch_row(batch, due_of(batch)) for batch in batches.values()]
     if rows:
         await conn.execute(_SQL["write_batches"], *columns(rows, 11))
-    joins = of_kind(changes, c.Join)
+    joins = changes.of(c.Join)
     if joins:
         rows = [(join.batch.tenant, join.item.batch, join.item.place, join.item.receiptid) for join in joins]
         await conn.execute(_SQL["write_items"], *columns(rows, 4))
-    await close(conn, of_kind(changes, c.Close), at)
+    await close(conn, changes.of(c.Close), at)
 
 
 async def close(conn: AnyConnection, closed: Sequence[c.Close], at: datetime) -> None:
@@ -160,7 +154,7 @@ async def postpone(conn: AnyConnection, due: Mapping[tuple[str, object], datetim
         await conn.execute(_SQL["postpone"], *columns([(*key, at) for key, at in due.items()], 3))
 
 
-async def write_suspensions(conn: AnyConnection, changes: Sequence[c.Change]) -> None:
+async def write_suspensions(conn: AnyConnection, changes: Changes) -> None:
     """Store the suspensions that a round began."""
     rows: list[Row] = [
         (
@@ -173,7 +167,7 @@ async def write_suspensions(conn: AnyConnection, changes: Sequence[c.Change]) ->
             one.receiptid,
             as_json(one.numbers),
         )
-        for one in (change.suspension for change in of_kind(changes, c.Suspend))
+        for one in (change.suspension for change in changes.of(c.Suspend))
     ]
     if rows:
         await conn.execute(_SQL["suspend"], *columns(rows, 8))
@@ -184,7 +178,9 @@ async def write_held(conn: AnyConnection, passages: Iterable[Passage], at: datet
     rows: list[Row] = [
         (hold.tenant, hold.receiptid, hold.subscription, hold.cause, _scope(passage), hold.suspension)
         for passage in passages
-        for hold in of_kind(passage.changes, c.Hold)
+        if passage.decided.outcome in ("held", "suspended")
+        for hold in passage.changes
+        if isinstance(hold, c.Hold)
     ]
     if rows:
         await conn.execute(_SQL["hold"], *columns(rows, 6), at)
@@ -195,7 +191,7 @@ def _scope(passage: Passage) -> object:
     return decided.numbers.get("scope") if decided.reason == "stopped" else None
 
 
-async def write_evaluations(conn: AnyConnection, changes: Sequence[c.Change]) -> None:
+async def write_evaluations(conn: AnyConnection, changes: Changes) -> None:
     """Store the candidates that have to be judged."""
     rows: list[Row] = [
         (
@@ -207,7 +203,7 @@ async def write_evaluations(conn: AnyConnection, changes: Sequence[c.Change]) ->
             ancestors_as_json(one.ancestors),
             one.requested,
         )
-        for one in (change.evaluation for change in of_kind(changes, c.Evaluate))
+        for one in (change.evaluation for change in changes.of(c.Evaluate))
     ]
     if rows:
         await conn.execute(_SQL["evaluate"], *columns(rows, 7))

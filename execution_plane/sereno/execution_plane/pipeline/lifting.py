@@ -9,6 +9,7 @@ from sereno.execution_plane.guards.suspension import Suspension
 from sereno.execution_plane.pipeline import guard_changes, guard_state, store
 from sereno.execution_plane.pipeline.commit import PLANE, PRINCIPAL, SUSPENDED
 from sereno.execution_plane.pipeline.delivery import Clock
+from sereno.execution_plane.pipeline.resolution import Changes
 from sereno.mailbox import standing
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import outbox, queries
@@ -39,8 +40,8 @@ async def lift(
     )
     at = await clock(conn)
     ended = {key: ledger.lift(key, [one.suspension for one in lifts]) for key in keys}
-    await guard_changes.write_memories(conn, list(_touched(ledger, ended)), ledger)
-    await guard_changes.write_subjects(conn, list(_touched(ledger, ended)), at)
+    await guard_changes.write_memories(conn, Changes(_touched(ledger, ended)), ledger)
+    await guard_changes.write_subjects(conn, Changes(_touched(ledger, ended)), at)
     await conn.execute(
         _SQL["lift"], tenant, *columns, [one.by for one in lifts], [one.reason for one in lifts], at
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sereno.execution_plane.guards import flush
 from sereno.execution_plane.guards.activation import Activation, Entry
@@ -17,6 +17,8 @@ from sereno.execution_plane.pipeline.matcher import Match
 from sereno.execution_plane.pipeline.round import Decided, Setting, decide
 from sereno.subscriptions.filters import FilterFault
 
+Kind = TypeVar("Kind", bound=Change)
+
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
@@ -25,6 +27,28 @@ class Flushed:
     batch: OpenBatch
     subscription: Subscription
     answer: flush.Flush
+
+
+class Changes:
+    """Rows to write, by their kind: each kind is asked for once, and there are thousands of rows."""
+
+    def __init__(self, changes: Iterable[Change] = ()) -> None:
+        self._by_kind: dict[type[Any], list[Any]] = {}
+        self.add(changes)
+
+    def add(self, changes: Iterable[Change]) -> None:
+        """Take these in behind the others."""
+        by_kind = self._by_kind
+        for change in changes:
+            kind = type(change)
+            if kind in by_kind:
+                by_kind[kind].append(change)
+            else:
+                by_kind[kind] = [change]
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """Those of one kind, in order."""
+        return self._by_kind.get(kind, [])
 
 
 @dataclass(slots=True)
@@ -53,16 +77,16 @@ class Resolution:
         """One for each arrival and each subscription that it concerns."""
         return [passage for item in self.decided for passage in item.passages]
 
-    @property
-    def changes(self) -> list[Change]:
-        """Every row to write, in the order in which it was decided."""
-        found: list[Change] = list(self.extra)
+    def changes(self) -> Changes:
+        """Every row to write, by kind and in the order in which it was decided."""
+        found = Changes()
+        found.add(self.extra)
         for step in self.steps:
             if isinstance(step, Decided):
                 for passage in step.passages:
-                    found += passage.changes
+                    found.add(passage.changes)
             elif not isinstance(step.answer, flush.Later):
-                found += step.answer.changes
+                found.add(step.answer.changes)
         return found
 
     def decide(self, arrivals: Iterable[Arrival], entry: Entry = "arrival") -> None:

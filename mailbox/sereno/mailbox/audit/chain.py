@@ -54,7 +54,15 @@ def canonical(content: Mapping[str, Any] | Sequence[Any]) -> bytes:
     """The one byte form (RFC 8785); it is stored and hashed as it is, never made again."""
     text = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     # The quick encoder differs from the standard only beyond ASCII and in how it writes fractions.
-    return text if text.isascii() and b"." not in text else rfc8785.dumps(content)
+    return text if text.isascii() and not _has_fraction(content) else rfc8785.dumps(content)
+
+
+def _has_fraction(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_fraction, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_fraction, value))
+    return isinstance(value, float)
 
 
 def hash_of(seq: int, prev: bytes, content: bytes) -> bytes:
