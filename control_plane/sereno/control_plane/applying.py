@@ -34,6 +34,8 @@ class Request:
     by: Caller
     at: datetime
     dry_run: bool = False
+    judged: bool = False
+    """Whether there is an evaluator of semantic conditions."""
     compare: bool = False
     """Only to compare: the right to read is enough."""
     prune: Selector | None = None
@@ -57,7 +59,7 @@ class Applied:
 
 async def apply(engine: AsyncEngine, request: Request) -> Applied | Faults | Refusals:
     """Bring the catalog to what the documents say; a dry run answers the same and changes nothing."""
-    documents = parse(request.documents, tenant=request.by.home)
+    documents = parse(request.documents, judged=request.judged, tenant=request.by.home)
     if isinstance(documents, Faults):
         return documents
     tenants = {document.tenant for document in documents}

@@ -52,6 +52,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 sealing_key=sealing,
                 signing_key=key,
                 checkpoints=settings.audit_checkpoint_file,
+                judged=bool(settings.evaluators),
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:

@@ -12,7 +12,7 @@ from sereno.deploy.identities import Identities
 from sereno.deploy.options import Options
 from sereno.deploy.servers import Servers
 
-PROCESSES = ("control", "gateway", "listeners", "pipeline")
+PROCESSES = ("control", "gateway", "listeners", "pipeline", "evaluator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Addresses:
     execution_port: int
     listeners_port: int
     pipeline_port: int
+    evaluator_port: int | None = None
+    """None where no evaluator is configured: nothing is judged then."""
 
     @property
     def control_url(self) -> str:
@@ -39,12 +41,15 @@ class Addresses:
     @property
     def probes(self) -> dict[str, str]:
         """Where each process answers its probes and shows its metrics."""
-        return {
+        every = {
             "control": self.control_url,
             "gateway": self.execution_url,
             "listeners": f"http://{self.execution_host}:{self.listeners_port}",
             "pipeline": f"http://{self.execution_host}:{self.pipeline_port}",
         }
+        if self.evaluator_port is not None:
+            every["evaluator"] = f"http://{self.execution_host}:{self.evaluator_port}"
+        return every
 
 
 def path(folder: DataFolder, process: str) -> Path:
@@ -66,7 +71,7 @@ def write(
 ) -> None:
     """Write the file (0600) of each process."""
     passwords = identities.role_passwords
-    for name in PROCESSES:
+    for name in addresses.probes:
         role = database.CONTROL if name == "control" else database.EXECUTION
         content: dict[str, Any] = {
             "postgres": database.with_login(servers.postgres, role, passwords[role]),
@@ -81,6 +86,8 @@ def write(
             "execution_url": addresses.execution_url,
             "listeners_port": addresses.listeners_port,
             "pipeline_port": addresses.pipeline_port,
+            "evaluator_port": addresses.evaluator_port or 0,
+            "evaluators": options.evaluators,
             "calendar_networks": options.calendar_networks,
             "calendar_folder": str(options.calendar_folder) if options.calendar_folder else None,
             "json_logs": options.json_logs,

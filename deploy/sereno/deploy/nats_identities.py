@@ -89,6 +89,9 @@ PERMISSIONS: Mapping[str, Permissions] = {
             "sereno.reports.execution.*",
         ),
     ),
+    "evaluator": Permissions(
+        publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.wake.*.*"),
+    ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),
     ),

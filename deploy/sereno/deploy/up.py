@@ -134,6 +134,7 @@ def _addresses(options: Options) -> Addresses:
         ("--execution-port", options.execution_host, options.execution_port),
         ("SERENO_LISTENERS_PORT", options.execution_host, options.listeners_port),
         ("SERENO_PIPELINE_PORT", options.execution_host, options.pipeline_port),
+        ("SERENO_EVALUATOR_PORT", options.execution_host, options.evaluator_port),
     ):
         if port and not is_free(port, host):
             raise StartError(
@@ -152,6 +153,7 @@ def _addresses(options: Options) -> Addresses:
         options.execution_port or free_port(),
         options.listeners_port or free_port(),
         options.pipeline_port or free_port(),
+        (options.evaluator_port or free_port()) if options.evaluators else None,
     )
 
 

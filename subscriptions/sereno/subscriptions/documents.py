@@ -15,6 +15,7 @@ from sereno.subscriptions.wording import unknown_field, worded
 from sereno.subscriptions.yaml_text import Path, Tree
 
 API_VERSION = "sereno/v1"
+NO_EVALUATOR = "no evaluator is configured to judge it: set SERENO_EVALUATORS and start again"
 _TOP = ("apiVersion", "kind", "metadata", "spec")
 
 
@@ -47,11 +48,12 @@ class Document:
 
 
 def parse(
-    text: str | bytes, *, simulated: bool = False, tenant: str = DEFAULT_TENANT
+    text: str | bytes, *, simulated: bool = False, judged: bool = False, tenant: str = DEFAULT_TENANT
 ) -> tuple[Document, ...] | Faults:
     """Every document of a YAML text, or all faults of all documents with path and line; nothing in between.
 
-    `simulated` accepts what has a decider, though nothing brings or takes it live yet. `tenant` is whose objects
+    `simulated` accepts what has a decider, though nothing brings or takes it live yet; `judged` says that there is an
+    evaluator, without which a condition would wait for its verdict for ever. `tenant` is whose objects
     they are where a document does not say.
     """
     trees, faults = yaml_text.read(text)
@@ -59,7 +61,7 @@ def parse(
         faults = [Fault("", "expected at least one document; found none")]
     documents: list[Document] = []
     for index, tree in enumerate(trees):
-        reading = _Reading(index, tree, simulated=simulated, tenant=tenant)
+        reading = _Reading(index, tree, simulated=simulated, judged=judged or simulated, tenant=tenant)
         document = reading.document()
         faults += reading.faults
         if document is not None:
@@ -71,8 +73,9 @@ def parse(
 class _Reading:
     """The reading of one document, which gathers its faults."""
 
-    def __init__(self, index: int, tree: Tree, *, simulated: bool, tenant: str) -> None:
+    def __init__(self, index: int, tree: Tree, *, simulated: bool, judged: bool, tenant: str) -> None:
         self._simulated = simulated
+        self._judged = judged
         self._tenant = tenant
         self._base = f"documents[{index}]"
         self._index = index
@@ -98,6 +101,7 @@ class _Reading:
         for path, message in meaning.of(kind, raw, simulated=self._simulated):
             self._add(path, message)
         self._refuse_later(kind, raw.get("spec"))
+        self._refuse_unjudged(raw.get("spec"))
         if self.faults or metadata is None or spec is None:
             return None
         return Document(
@@ -119,6 +123,10 @@ class _Reading:
             inside = join_path(self._base, path)
             self.faults = [fault for fault in self.faults if not _is_within(fault.path, inside)]
             self._add(path, message)
+
+    def _refuse_unjudged(self, spec: Any) -> None:
+        if not self._judged and isinstance(spec, dict) and spec.get("condition") is not None:
+            self._add(("spec", "condition"), NO_EVALUATOR)
 
     def _check_top(self, raw: dict[str, Any]) -> None:
         for name in raw:

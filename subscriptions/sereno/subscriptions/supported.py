@@ -13,8 +13,6 @@ LATER: Later = {
     "Endpoint": {("sensitivity",): None, ("purpose",): None},
     "Subscription": {
         ("source", "mcp"): None,
-        # No evaluator judges what would wait for its verdict.
-        ("condition",): None,
     },
 }
 

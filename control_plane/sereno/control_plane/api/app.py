@@ -48,17 +48,19 @@ def create_app(
     sealing_key: X25519PublicKey | None = None,
     signing_key: SigningKey | None = None,
     checkpoints: Path | None = None,
+    judged: bool = False,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
     Without `sealing_key`, the execution plane's, secrets can only be references. `checkpoints` is the file of signed ends
-    of the audit chains, and `signing_key` the key that signed them.
+    of the audit chains, and `signing_key` the key that signed them. `judged` says that an evaluator of conditions is configured.
     """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
     app.state.sealing_key = sealing_key
     app.state.facts = KnownFacts(engine)
     app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
+    app.state.judged = judged
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from sqlalchemy.ext.asyncio import AsyncEngine
+from starlette.datastructures import State as AppState
 
 from sereno.control_plane import applying
 from sereno.control_plane.api import models, rendering
@@ -33,26 +33,27 @@ Entered = Annotated[Access, Depends(entered)]
 @router.post("/apply", tags=["catalog"], summary="Make the catalog be as the documents say")
 async def apply(body: models.ApplyRequest, request: Request, caller: Authenticated) -> models.ApplyAnswer:
     """One transaction or none; applying the same again changes nothing."""
-    applied = await _apply(request.app.state.engine, body, caller, dry_run=body.dry_run)
+    applied = await _apply(request.app.state, body, caller, dry_run=body.dry_run)
     return request.app.state.renderer.applied(applied, dry_run=body.dry_run)  # type: ignore[no-any-return]
 
 
 @router.post("/diff", tags=["catalog"], summary="Where catalog and documents differ")
 async def diff(body: models.ApplyRequest, request: Request, caller: Authenticated) -> models.DiffAnswer:
     """What applying the documents would change."""
-    return rendering.drift(await _apply(request.app.state.engine, body, caller, dry_run=True, compare=True))
+    return rendering.drift(await _apply(request.app.state, body, caller, dry_run=True, compare=True))
 
 
 async def _apply(
-    engine: AsyncEngine, body: models.ApplyRequest, by: Caller, *, dry_run: bool, compare: bool = False
+    state: AppState, body: models.ApplyRequest, by: Caller, *, dry_run: bool, compare: bool = False
 ) -> Applied:
     applied = await applying.apply(
-        engine,
+        state.engine,
         applying.Request(
             documents=body.documents,
             by=by,
             at=utc_now(),
             dry_run=dry_run,
+            judged=state.judged,
             compare=compare,
             prune=_selector(body.prune),
             revive=_revive(body),

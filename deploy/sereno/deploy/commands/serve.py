@@ -43,6 +43,7 @@ class Process(StrEnum):
     GATEWAY = "gateway"
     LISTENERS = "listeners"
     PIPELINE = "pipeline"
+    EVALUATOR = "evaluator"
 
 
 _ENTRIES = {
@@ -50,6 +51,7 @@ _ENTRIES = {
     Process.GATEWAY: "sereno.execution_plane.gateway_process",
     Process.LISTENERS: "sereno.execution_plane.listeners_process",
     Process.PIPELINE: "sereno.execution_plane.pipeline_process",
+    Process.EVALUATOR: "sereno.execution_plane.evaluator_process",
 }
 
 

@@ -53,17 +53,37 @@ class EvaluationError(NamedTuple):
 
 def read(answer: str, items: Mapping[str, Any]) -> Judged | EvaluationError:
     """The verdict in the text that an evaluator answered about these items (data by item id)."""
+    document = decode(answer)
+    return document if isinstance(document, EvaluationError) else judge(document, items)
+
+
+def decode(answer: str) -> Mapping[str, Any] | EvaluationError:
+    """The one JSON object in an answer; a member written twice says two things and is none."""
     try:
-        document = json.loads(answer)
+        document = json.loads(answer, object_pairs_hook=_members)
     except json.JSONDecodeError as fault:
         cut = fault.pos >= len(answer.rstrip()) or "Unterminated" in fault.msg
         kind: ErrorKind = "truncated" if cut and answer.strip() else "bad_json"
         return EvaluationError(kind, f"{fault.msg} at character {fault.pos}")
     except RecursionError:
         return EvaluationError("bad_json", "nested too deeply")
+    except _TwiceError as fault:
+        return EvaluationError("bad_json", f"{fault} is written twice")
     if not isinstance(document, dict):
         return EvaluationError("wrong_type", "expected a JSON object")
-    return judge(document, items)
+    return document
+
+
+class _TwiceError(Exception):
+    """A member of an object that is written twice."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for name in names if names.count(name) > 1)[:64])
+    return members
 
 
 def judge(document: Mapping[str, Any], items: Mapping[str, Any]) -> Judged | EvaluationError:

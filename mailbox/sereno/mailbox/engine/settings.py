@@ -4,7 +4,7 @@ import os
 from errno import ENOENT
 from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import (
@@ -48,6 +48,14 @@ class Settings(BaseSettings):
     )
     pipeline_port: int = Field(
         0, ge=0, le=65535, description="port of the pipeline's probes and metrics; 0: a free one"
+    )
+    evaluator_port: int = Field(
+        0, ge=0, le=65535, description="port of the evaluator's probes and metrics; 0: a free one"
+    )
+    evaluators: tuple[dict[str, Any], ...] = Field(
+        (),
+        description="who judges semantic conditions, in order of preference: a JSON list of mappings with `name`, "
+        "`model`, `egress` (local or remote) and more",
     )
     control_url: str = Field("http://127.0.0.1:7700", description="where others reach the control plane")
     execution_url: str = Field("http://127.0.0.1:7701", description="where others reach the execution plane")

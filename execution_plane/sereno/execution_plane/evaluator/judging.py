@@ -1,0 +1,120 @@
+"""Judging: rounds of leased candidates, each group of one criterion in as few calls as it takes."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from sereno.execution_plane.evaluator import egress_log, evaluations
+from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation
+from sereno.execution_plane.evaluator.evaluations import Candidate
+from sereno.execution_plane.evaluator.item import Item, Sensitivity
+from sereno.execution_plane.guards.condition import criterion_version
+from sereno.execution_plane.guards.judgement import EvaluationError
+from sereno.execution_plane.guards.subscription import Criterion
+from sereno.execution_plane.pipeline.directory import Directory
+from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine.postgres import DATABASE_FAULTS
+from sereno.mailbox.engine.telemetry import logger
+
+MOST = 50
+"""Candidates of a round."""
+PAUSE_SECONDS = 0.5
+"""Between rounds that found nothing; each costs one query."""
+_MARGIN_SECONDS = 30.0
+_SHOWN = ("type", "source", "subject", "actor", "time", "data")
+_log = logger("evaluator")
+
+Group = tuple[str, str, str]
+
+
+class Judging:
+    """Leases candidates, asks the evaluation, and settles each in a transaction of its own."""
+
+    def __init__(self, pool: AnyPool, directory: Directory, evaluation: Evaluation) -> None:
+        self._pool = pool
+        self._directory = directory
+        self._evaluation = evaluation
+        # The slowest way: everybody permitted is asked in turn, and does not answer.
+        self._lease = sum(one.timeout for one in evaluation.evaluators) * 2 + _MARGIN_SECONDS
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Judge until told to stop; a round that has begun is ended."""
+        while not stop.is_set():
+            try:
+                judged = await self.round()
+            except DATABASE_FAULTS as fault:
+                _log.warning("round_failed", error=type(fault).__name__)
+                judged = 0
+            if not judged:
+                try:
+                    await asyncio.wait_for(stop.wait(), PAUSE_SECONDS)
+                except TimeoutError:
+                    continue
+
+    async def round(self) -> int:
+        """Judge what waits, at most `MOST`; how many candidates were leased."""
+        candidates = await evaluations.lease(self._pool, MOST, self._lease)
+        groups: defaultdict[Group, list[Candidate]] = defaultdict(list)
+        for candidate in candidates:
+            groups[candidate.tenant, candidate.subscription, candidate.criterion].append(candidate)
+        for group in groups.values():
+            await self._judge(group)
+        return len(candidates)
+
+    async def _judge(self, group: Sequence[Candidate]) -> None:
+        first = group[0]
+        policy = self._directory.subscription(first.tenant, first.subscription)
+        least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
+        version = criterion_version(Criterion(first.criterion, least))
+        items = {name: item_of(name, candidate.envelope) for name, candidate in _named(group).items()}
+        done = await self._evaluation.judge(first.criterion, version, list(items.values()))
+        await egress_log.write(self._pool, first.tenant, first.subscription, done.egress)
+        share = _share(done, len(group))
+        for name, candidate in _named(group).items():
+            await self._settle(candidate, name, done, share)
+
+    async def _settle(
+        self, candidate: Candidate, name: str, done: Evaluated, share: dict[str, Any] | None
+    ) -> None:
+        answer = done.answers[name]
+        async with self._pool.acquire() as conn, conn.transaction():
+            status = await evaluations.settle(conn, candidate, answer, self._directory, usage=share)
+        kind = answer.kind if isinstance(answer, EvaluationError) else None
+        _log.info("judged", status=status, subscription=candidate.subscription, error=kind)
+
+
+def item_of(name: str, envelope: dict[str, Any]) -> Item:
+    """A candidate as an item: what happened, without what the platform wrote beside it."""
+    shown = {member: envelope[member] for member in _SHOWN if envelope.get(member) is not None}
+    sensitivity: Sensitivity = envelope.get("sensitivity") or "internal"
+    return Item.of(name, shown, sensitivity)
+
+
+def _named(group: Sequence[Candidate]) -> dict[str, Candidate]:
+    """Each candidate by its event's id; by its receipt where another source gave the same id."""
+    often = Counter(str(candidate.envelope["id"]) for candidate in group)
+    return {_name(candidate, often): candidate for candidate in group}
+
+
+def _name(candidate: Candidate, often: Counter[str]) -> str:
+    name = str(candidate.envelope["id"])
+    return name if often[name] == 1 else str(candidate.receiptid)
+
+
+def _share(done: Evaluated, candidates: int) -> dict[str, Any] | None:
+    """What one candidate's part of the calls cost, as usage is reported."""
+    if not done.usage:
+        return None
+    costs: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for used in done.usage:
+        costs[used.currency] += used.cost
+    return {
+        "model": done.usage[0].model,
+        "cost": [
+            {"amount": str(amount / candidates), "currency": currency}
+            for currency, amount in costs.items()
+            if amount
+        ],
+    }
