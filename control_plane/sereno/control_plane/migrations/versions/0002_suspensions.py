@@ -1,11 +1,11 @@
-"""What waits for a person's word, and what became of it."""
+"""Suspensions as the execution plane reports them, and who lifted them."""
 
 from pathlib import Path
 
 from alembic import op
 
-revision = "0003_approval"
-down_revision = "0002_identity"
+revision = "0002_suspensions"
+down_revision = "0001"
 branch_labels = None
 depends_on = None
 
@@ -17,4 +17,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.execute("drop table control.approval")
+    op.execute("drop table control.suspension")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0002_identity"
-down_revision = "0003_suspensions"
+revision = "0003_identity"
+down_revision = "0002_suspensions"
 branch_labels = None
 depends_on = None
 

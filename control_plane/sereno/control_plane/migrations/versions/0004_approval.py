@@ -1,11 +1,11 @@
-"""Suspensions as the execution plane reports them, and who lifted them."""
+"""What waits for a person's word, and what became of it."""
 
 from pathlib import Path
 
 from alembic import op
 
-revision = "0003_suspensions"
-down_revision = "0001"
+revision = "0004_approval"
+down_revision = "0003_identity"
 branch_labels = None
 depends_on = None
 
@@ -17,4 +17,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.execute("drop table control.suspension")
+    op.execute("drop table control.approval")

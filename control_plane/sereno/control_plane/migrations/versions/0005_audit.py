@@ -4,8 +4,8 @@ from pathlib import Path
 
 from alembic import op
 
-revision = "0004_audit"
-down_revision = "0003_approval"
+revision = "0005_audit"
+down_revision = "0004_approval"
 branch_labels = None
 depends_on = None
 
