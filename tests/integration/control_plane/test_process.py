@@ -137,7 +137,7 @@ async def test_a_kill_on_the_way_out_loses_and_invents_nothing(
     assert revisions == list(range(1, ROUNDS + 2)), "each change, once, whoever died"
     assert {change.type for change in changes} == {SUBSCRIPTION_CHANGED}
     assert {(change.origin, change.trust, change.actorid) for change in changes} == {
-        ("platform", "platform", "user:marta")
+        ("platform", "platform", "user:admin")
     }
     again = len(published) - len(by_position)
     assert (again > 0) == (point == "outbox.after_publish"), "a repeated item is known by its position"
