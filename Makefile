@@ -4,7 +4,8 @@
 
 PYTHON ?= python3
 PYTEST ?=
-JOBS ?= auto
+# One more than there are processors: tests wait for processes and engines as often as they work.
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -31,7 +31,7 @@ from tests.engines import Engines
 from tests.integration.control_plane.conftest import Apply
 
 TOKEN = "srn_" + "b" * 43
-ROUNDS = 3
+ROUNDS = 2
 # One that waits for an engine gives up after ten seconds of its own; a loaded machine starts six slowly.
 PATIENCE_SECONDS = 240
 
