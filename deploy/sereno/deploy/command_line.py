@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+import structlog
 import typer
 from typer.exceptions import TyperException
 
@@ -80,9 +81,5 @@ def _fail(message: str, code: int) -> int:
 
 
 def quiet_logs() -> None:
-    """Commands speak in sentences; only `serve` sets up logs (engine.telemetry).
-
-    It is slow to import: what has not imported it by now writes no log.
-    """
-    if structlog := sys.modules.get("structlog"):
-        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    """Commands speak in sentences; only `serve` sets up logs (engine.telemetry)."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

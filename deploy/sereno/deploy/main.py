@@ -32,9 +32,8 @@ def build(word: str | None = None) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and exit: 0 done, 1 fault, 2 bad input, 3 refused, 4 not reachable."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    app = build(words[0] if words else None)
     quiet_logs()
-    sys.exit(run(app, words))
+    sys.exit(run(build(words[0] if words else None), words))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,9 @@ from typing import Any
 
 import orjson
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 _PIPED_WIDTH = 240
 """Columns of a table that no person looks at directly: wide enough that `grep` finds whole values."""
@@ -27,11 +30,6 @@ def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str | None = None
 ) -> None:
     """A table on stdout; `None` is shown as an empty cell, what has parts as JSON, nothing as markup."""
-    # Slow to import, and most commands print no table.
-    from rich.console import Console  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
-
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for place, column in enumerate(columns):
         # The first column names the row: people copy it, so it is never broken.
