@@ -12,7 +12,11 @@ _SQL = queries.load("sereno.execution_plane.evaluator", "egress_log.sql")
 
 async def write(pool: AnyPool, tenant: str, subscription: str, records: Sequence[Egress]) -> None:
     """Keep these records; a call that failed has one too."""
-    for one in records:
-        named = one.evaluator, one.model, one.egress, one.host
-        sent = list(one.items), one.characters, as_json(dict(one.redacted))
-        await pool.execute(_SQL["write"], tenant, subscription, *named, *sent)
+    rows = [
+        (
+            *(tenant, subscription, one.evaluator, one.model, one.egress, one.host),
+            *(list(one.items), one.characters, as_json(dict(one.redacted))),
+        )
+        for one in records
+    ]
+    await pool.executemany(_SQL["write"], rows)

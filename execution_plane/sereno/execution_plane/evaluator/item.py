@@ -1,6 +1,5 @@
 """An item of a semantic condition: what was observed, ready to be judged."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Self
@@ -32,9 +31,3 @@ class Item:
     def digest(self) -> str:
         """SHA-256 of the line, hexadecimal: equal items are judged once."""
         return sha256(self.line.encode("utf-8", "replace")).hexdigest()
-
-
-def input_hash(criterion_version: str, items: Sequence[Item]) -> str:
-    """What was judged, as one SHA-256: equal for a test and for the real run on the same input."""
-    joined = "\0".join([criterion_version, *(f"{item.id}\0{item.digest}" for item in items)])
-    return sha256(joined.encode("utf-8", "replace")).hexdigest()

@@ -36,8 +36,9 @@ class Judging:
         self._pool = pool
         self._directory = directory
         self._evaluation = evaluation
-        # The slowest way: everybody permitted is asked in turn, and does not answer.
-        self._lease = sum(one.timeout for one in evaluation.evaluators) * 2 + _MARGIN_SECONDS
+        # The slowest way: all candidates are of one group, and of everybody who is asked, call by call, nobody answers.
+        calls = max((-(-MOST // one.max_items) for one in evaluation.evaluators), default=1)
+        self._lease = sum(one.timeout for one in evaluation.evaluators) * 2 * calls + _MARGIN_SECONDS
 
     async def run(self, stop: asyncio.Event) -> None:
         """Judge until told to stop; a round that has begun is ended."""
@@ -59,9 +60,18 @@ class Judging:
         groups: defaultdict[Group, list[Candidate]] = defaultdict(list)
         for candidate in candidates:
             groups[candidate.tenant, candidate.subscription, candidate.criterion].append(candidate)
-        for group in groups.values():
-            await self._judge(group)
+        # Side by side: a group that came last must not find its lease gone.
+        async with asyncio.TaskGroup() as tasks:
+            for group in groups.values():
+                tasks.create_task(self._attempt(group))
         return len(candidates)
+
+    async def _attempt(self, group: Sequence[Candidate]) -> None:
+        try:
+            await self._judge(group)
+        except DATABASE_FAULTS as fault:
+            # What was not settled is leased again when this lease ends.
+            _log.warning("group_failed", error=type(fault).__name__)
 
     async def _judge(self, group: Sequence[Candidate]) -> None:
         first = group[0]

@@ -16,7 +16,7 @@ from pydantic_ai.settings import ModelSettings
 
 from sereno.execution_plane.evaluator.declared import DeclaredEvaluator
 from sereno.execution_plane.evaluator.prompt import Prompt
-from sereno.execution_plane.guards.judgement import EvaluationError
+from sereno.execution_plane.guards.judgement import ErrorKind, EvaluationError
 
 MAX_ANSWER_BYTES = 1 << 20
 """More than this is not read: an answer of the largest call is a tenth of it."""
@@ -24,6 +24,8 @@ MAX_ANSWER_BYTES = 1 << 20
 
 # The clients of the providers stumble, with these, over an answer that is JSON and not of their protocol.
 _STUMBLES = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+_STATUSES: Mapping[int, ErrorKind] = {401: "auth", 403: "auth", 402: "budget"}
 
 
 class Called(NamedTuple):
@@ -108,8 +110,8 @@ def _failure(error: Exception) -> EvaluationError:
     if isinstance(error, TimeoutError | exceptions.ModelTimeoutError):
         return EvaluationError("timeout", "the model did not answer in time")
     if isinstance(error, exceptions.ModelHTTPError):
-        kind = {401: "auth", 403: "auth", 402: "budget"}.get(error.status_code, "unavailable")
-        return EvaluationError(kind, f"the model's side answered {error.status_code}")  # type: ignore[arg-type]
+        kind = _STATUSES.get(error.status_code, "unavailable")
+        return EvaluationError(kind, f"the model's side answered {error.status_code}")
     if isinstance(error, exceptions.ModelAPIError) and "decode" not in str(error):
         return EvaluationError("unavailable", "the model could not be reached")
     return EvaluationError("bad_json", "the model's side answered what its protocol does not know")
