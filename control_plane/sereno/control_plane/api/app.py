@@ -9,7 +9,16 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import approvals, audit, changing, endpoints, grants, identity, reading
+from sereno.control_plane.api import (
+    approvals,
+    audit,
+    changing,
+    connectors,
+    endpoints,
+    grants,
+    identity,
+    reading,
+)
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
@@ -70,6 +79,7 @@ def create_app(
     for router in (
         changing.router,
         endpoints.router,
+        connectors.router,
         reading.router,
         identity.router,
         grants.router,
