@@ -13,9 +13,7 @@ from sereno.control_plane.store import heads, projection
 from sereno.control_plane.store.event_store import StreamId, read_streams
 from sereno.control_plane.store.tables import CATALOG_OBJECT, EVENT
 
-KINDS: dict[str, Kind] = {
-    kind.lower(): kind for kind in get_args(Kind)
-}
+KINDS: dict[str, Kind] = {kind.lower(): kind for kind in get_args(Kind)}
 _STREAMS_A_READ = 500
 
 

@@ -18,9 +18,7 @@ def calls_not_allowed(
     """A fault for each source whose tool or arguments its connector does not allow; `stored` are those in the catalog."""
     listed = list(documents)
     declared = {
-        address_of(document): document.spec
-        for document in listed
-        if isinstance(document.spec, ConnectorSpec)
+        address_of(document): document.spec for document in listed if isinstance(document.spec, ConnectorSpec)
     }
     for document in listed:
         source = document.spec.source.mcp if isinstance(document.spec, SubscriptionSpec) else None
