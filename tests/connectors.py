@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -55,10 +55,10 @@ class Script:
 
 def spec(command: list[str], *tools: str, **more: Any) -> dict[str, Any]:
     """A connector's specification with these tools allowed."""
-    server = {
-        "command": command,
-        **{key: more.pop(key) for key in ("environment", "credentials") if key in more},
-    }
+    server: dict[str, Any] = {"command": command}
+    for key in ("environment", "credentials"):
+        if key in more:
+            server[key] = more.pop(key)
     written = {
         "owner": "user:marta",
         "purpose": "Tests of what is polled",
@@ -163,8 +163,5 @@ class SourceClock(Clock):
         return row
 
     async def fault(self) -> str | None:
-        return (await self.source())["fault"]
-
-    @property
-    def moment(self) -> datetime:
-        return self.now
+        fault: str | None = (await self.source())["fault"]
+        return fault

@@ -24,11 +24,11 @@ def state() -> dict[str, Any]:
 
 def definitions(changes: dict[str, Any]) -> list[dict[str, Any]]:
     schema = {"type": "object", "properties": {"since": {}, "page": {}, "box": {}}}
-    tools = [
+    tools: list[dict[str, Any]] = [
         {"name": name, "description": name, "inputSchema": schema, "annotations": {"readOnlyHint": True}}
         for name in (*ITEM_TOOLS, "whoami", "environment")
     ]
-    return [tool | changes.get(tool["name"], {}) for tool in tools if changes.get(tool["name"]) != "gone"]
+    return [tool | changes.get(str(tool["name"]), {}) for tool in tools]
 
 
 def call(name: str, arguments: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
@@ -44,9 +44,9 @@ def call(name: str, arguments: dict[str, Any], now: dict[str, Any]) -> dict[str,
     if name == "whoami":
         return text({"login": now.get("account", "bot")})
     if name == "environment":
-        descriptors = sorted(int(one) for one in os.listdir("/proc/self/fd"))
+        descriptors = sorted(int(one.name) for one in Path("/proc/self/fd").iterdir())
         return text(
-            {"items": [{"id": "1", "env": dict(os.environ), "folder": os.getcwd(), "fds": descriptors}]}
+            {"items": [{"id": "1", "env": dict(os.environ), "folder": str(Path.cwd()), "fds": descriptors}]}
         )
     if fail == "huge":
         return text({"items": [{"id": "x" * 5_000_000}]})

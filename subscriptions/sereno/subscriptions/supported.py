@@ -12,9 +12,6 @@ LATER: Later = {
     "Agent": {("egress",): None},
     "Endpoint": {("sensitivity",): None, ("purpose",): None},
     "Connector": {("sensitivity",): frozenset({"confidential"})},
-    "Subscription": {
-        ("source", "mcp"): None,
-    },
 }
 
 

@@ -8,17 +8,25 @@ from typing import Any
 
 from sereno.subscriptions.models.connector import ConnectorSpec
 
+# The words stand on a few lines so that they can be read.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _READING = frozenset(
-    "check compare convert count describe diff echo fetch find get inspect list log look lookup open peek "
-    "preview query read scan search show status tail tree view watch whoami".split()
+    re.findall(
+        r"[a-z]+",
+        "check compare convert count describe diff echo fetch find get inspect list log look lookup open peek "
+        "preview query read scan search show status tail tree view watch whoami",
+    )
 )
+_LONGEST_REASON = 200
 _WRITING = frozenset(
-    "abort add append apply approve archive assign book cancel change charge checkout clear close commit configure "
-    "copy create delete deploy destroy disable drop edit enable execute exec grant insert invite invoke kill merge "
-    "modify move mutate patch pay post publish purge push put remove rename replace reply reset restart restore "
-    "revert revoke run save send set start stop store submit transfer trigger truncate unarchive uninstall update "
-    "upload upsert wipe write".split()
+    re.findall(
+        r"[a-z]+",
+        "abort add append apply approve archive assign book cancel change charge checkout clear close commit configure "
+        "copy create delete deploy destroy disable drop edit enable execute exec grant insert invite invoke kill merge "
+        "modify move mutate patch pay post publish purge push put remove rename replace reply reset restart restore "
+        "revert revoke run save send set start stop store submit transfer trigger truncate unarchive uninstall update "
+        "upload upsert wipe write",
+    )
 )
 
 
@@ -94,4 +102,4 @@ def _library() -> Any:
 
 
 def _cut(message: str) -> str:
-    return message if len(message) <= 200 else message[:200] + "…"
+    return message if len(message) <= _LONGEST_REASON else message[:_LONGEST_REASON] + "…"

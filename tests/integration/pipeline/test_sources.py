@@ -5,9 +5,13 @@ import signal
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sereno.execution_plane.listeners.mcp import sources
+from sereno.execution_plane.listeners.mcp.sources import Turn
+from sereno.subscriptions.snapshot import CatalogObject
 from tests.connectors import Script, SourceClock, connector, spec, watching
 from tests.integration.pipeline.conftest import Plane
 
@@ -26,7 +30,7 @@ def script(tmp_path: Path) -> Script:
     return Script(tmp_path)
 
 
-def items(script: Script, **more: object) -> object:
+def items(script: Script, **more: Any) -> CatalogObject:
     return connector("items", spec(script.command, "list_items", "whoami", "environment", **more))
 
 
@@ -96,9 +100,7 @@ async def test_a_new_version_of_an_item_is_news_and_its_fields_are_kept_as_named
     clock: SourceClock, script: Script
 ) -> None:
     script.write(items=[{"id": "a", "state": "open", "secret": "s"}])
-    await clock.plane.in_force(items(script), watching("new", version=1, project=["id", "state"]))
-    source = {"project": ["id", "state"]}
-    await clock.plane.in_force(items(script), declared_with_version(source))
+    await clock.plane.in_force(items(script), declared_with_version({"project": ["id", "state"]}))
     await clock.poll()
     script.write(items=[{"id": "a", "state": "closed", "secret": "s", "when": "2026-11-30T09:00:00+01:00"}])
     await clock.poll()
@@ -110,10 +112,10 @@ async def test_a_new_version_of_an_item_is_news_and_its_fields_are_kept_as_named
     assert (envelope["time"], envelope["sensitivity"]) == ("2026-11-30T08:00:00Z", "internal")
 
 
-def declared_with_version(source: dict[str, object]) -> object:
+def declared_with_version(source: dict[str, Any]) -> CatalogObject:
     found = watching("new", time="item.when", **source)
     found.spec["source"]["mcp"]["version"] = "item.state"
-    return found.model_copy(update={"version": 2})
+    return found
 
 
 @pytest.mark.req(188)
@@ -293,11 +295,19 @@ async def test_a_server_has_an_empty_environment_a_folder_it_cannot_write_to_and
     (row,) = await clock.plane.rows("select envelopes from mailbox.message")
     data = row["envelopes"][0]["data"]
     assert {name for name in data["env"] if name != "LC_CTYPE"} == {"TOKEN", "LANG"}
-    assert Path(data["folder"]).stat().st_mode & 0o222 == 0
+    assert not writable(data["folder"])
     # Standard input, output and error, and the folder that it lists itself.
     assert data["fds"] == [0, 1, 2, 3]
     await clock.close()
-    assert not Path(data["folder"]).exists()
+    assert not exists(data["folder"])
+
+
+def writable(folder: str) -> int:
+    return Path(folder).stat().st_mode & 0o222
+
+
+def exists(folder: str) -> bool:
+    return Path(folder).exists()
 
 
 @pytest.mark.req(190)
@@ -338,7 +348,7 @@ async def test_an_overtaken_poller_moves_no_cursor(clock: SourceClock, script: S
     await clock.poll()
     await clock.plane.pool.execute("update execution.mcp_source set next_poll = $1", clock.now)
     stale = clock.sources(lease=timedelta(seconds=1))
-    (turn,) = await claim(stale, clock)
+    (turn,) = await claim(clock)
     script.items("x")
     await clock.poll(timedelta(seconds=2))
     assert await clock.woken() == [("new", "x")]
@@ -350,10 +360,8 @@ async def test_an_overtaken_poller_moves_no_cursor(clock: SourceClock, script: S
     assert await clock.source() == before
 
 
-async def claim(listener: object, clock: SourceClock) -> list[object]:
-    from sereno.execution_plane.listeners.mcp import sources
-
-    return list(await sources.claim(clock.plane.pool, clock.now, 5, timedelta(seconds=1)))
+async def claim(clock: SourceClock) -> list[Turn]:
+    return await sources.claim(clock.plane.pool, clock.now, 5, timedelta(seconds=1))
 
 
 async def test_a_paused_connector_and_a_stop_ask_nothing_and_lose_nothing(

@@ -88,7 +88,18 @@ def create_app(parts: Parts) -> FastAPI:
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     connectors = connector_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, connectors, manifests):
+    for router in (
+        mailbox,
+        explain,
+        deliveries,
+        history,
+        usage,
+        data,
+        previews,
+        calendars,
+        connectors,
+        manifests,
+    ):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])

@@ -39,20 +39,22 @@ def _as_json(text: str) -> Any:
 def records(lines: Sequence[str]) -> list[dict[str, str]]:
     """What lines of `Name: value` tell: a record begins with each line named as the first one was.
 
-    Names are in lower case; a line without a name goes on with the value before it. What stands before the first
-    named line is no record.
+    It must also go on as the first one did, so that one such line inside a value begins none. Names are in lower case; a
+    line without a name goes on with the value before it. What stands before the first named line is no record.
     """
     found: list[dict[str, str]] = []
-    first = name = ""
-    for line in lines:
+    first = second = name = ""
+    for place, line in enumerate(lines):
         matched = _FIELD.fullmatch(line)
         if matched is None:
             if found:
                 found[-1][name] += "\n" + line
             continue
         name, value = matched[1].lower(), matched[2] or ""
-        first = first or name
-        if name == first:
+        following = _name(lines, place + 1)
+        if not first:
+            first, second = name, following
+        if name == first and following == second:
             found.append({})
         # The first of two lines of one name counts: what follows is what somebody wrote into a value.
         if name in found[-1]:
@@ -61,3 +63,8 @@ def records(lines: Sequence[str]) -> list[dict[str, str]]:
         else:
             found[-1][name] = value
     return [{key: text.rstrip() for key, text in record.items()} for record in found]
+
+
+def _name(lines: Sequence[str], place: int) -> str:
+    matched = _FIELD.fullmatch(lines[place]) if place < len(lines) else None
+    return "" if matched is None else matched[1].lower()

@@ -1,18 +1,21 @@
 """The HTTP form of connected sources: what of a connector is met, pinned and polled, and the wishes of a person."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.catalog.rights import facts_in
 from sereno.execution_plane.listeners.mcp.sources import SQL
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.principal import Principal
 from sereno.subscriptions.models import ConnectorSpec
+from sereno.subscriptions.policy.authority import Asking, may
+from sereno.subscriptions.policy.decision import Resource
 
 
 class _Shape(BaseModel):
@@ -114,6 +117,7 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
     async def pin(name: str, body: PinRequest, caller: Caller, tenant: Whose = None) -> Pinned:
         owner = _tenant(caller, catalog, tenant)
         spec = _spec(catalog, owner, name)
+        _expect_right(caller, catalog, owner, f"pin connector {name}")
         fixed = [one.tool for one in spec.allow if one.sha256 is not None and body.tool in (None, one.tool)]
         if fixed and body.tool is not None:
             raise Problem(
@@ -129,6 +133,7 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
     async def reload(name: str, caller: Caller, tenant: Whose = None) -> Reloading:
         owner = _tenant(caller, catalog, tenant)
         _spec(catalog, owner, name)
+        _expect_right(caller, catalog, owner, f"reload connector {name}")
         async with pool.acquire() as connection, connection.transaction():
             number = await connection.fetchval(SQL["ask_reload"], owner, name)
             await connection.execute(SQL["notify"], f"{owner}/{name}")
@@ -146,8 +151,8 @@ async def _standings(pool: AnyPool, tenant: str, name: str | None) -> list[Conne
         ConnectorStanding(
             tenant=tenant,
             **dict(row),
-            tools=[_tool(one) for one in tools if one["connector"] == row["connector"]],
-            sources=[_source(one) for one in polled if one["connector"] == row["connector"]],
+            tools=[_tool(dict(one)) for one in tools if one["connector"] == row["connector"]],
+            sources=[_source(dict(one)) for one in polled if one["connector"] == row["connector"]],
         )
         for row in await pool.fetch(SQL["shown"], tenant, name)
     ]
@@ -170,6 +175,17 @@ def _tenant(caller: Principal, catalog: Catalog, tenant: str | None) -> str:
     if wanted not in reached:
         raise Problem(404, "not_found", f"there is no tenant {wanted} that this token reaches")
     return wanted
+
+
+def _expect_right(caller: Principal, catalog: Catalog, tenant: str, what: str) -> None:
+    """The policies of the manifest say who operates connectors. Raises `Problem`."""
+    found, now = catalog.tenant(tenant), datetime.now(UTC)
+    facts = facts_in(found.objects.values()) if found else None
+    if facts is None:
+        return
+    decision = may(facts, Asking(caller.name, now), "operate", Resource("Tenant", tenant))
+    if not decision.allowed:
+        raise Problem(403, "forbidden", f"{caller.name} may not {what}")
 
 
 def _spec(catalog: Catalog, tenant: str, name: str) -> ConnectorSpec:

@@ -220,9 +220,10 @@ class McpListener:
         while True:
             with contextlib.suppress(*DATABASE_FAULTS):
                 async with self._pool.acquire() as connection:
+                    lost = asyncio.Event()
+                    connection.add_termination_listener(lambda *_, lost=lost: lost.set())
                     await connection.add_listener(_CHANNEL, self._called)
-                    while not connection.is_closed():
-                        await asyncio.sleep(LOOK_SECONDS)
+                    await lost.wait()
             await asyncio.sleep(LOOK_SECONDS)
 
     def _called(self, *_: Any) -> None:

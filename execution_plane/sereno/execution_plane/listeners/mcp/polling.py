@@ -107,7 +107,7 @@ def seen(pages: Pages, readings: Sequence[Reading]) -> Seen:
     return Seen(found, pages.following)
 
 
-async def write(
+async def write(  # noqa: PLR0917 - what was found, when, and by which turn
     connection: AnyConnection,
     turn: Turn,
     found: Seen,
@@ -155,8 +155,9 @@ def _signals(
 def newest_first(items: Sequence[Found], reading: Reading) -> list[Found]:
     """The items by their time, else by their mark, the newest first; without either as the source lists them."""
     times = {item.key: moment_of(item.data, reading.spec.time) for item in items}
-    if all(moment is not None for moment in times.values()):
-        return sorted(items, key=lambda item: times[item.key] or datetime.min, reverse=True)
+    moments = {key: moment for key, moment in times.items() if moment is not None}
+    if len(moments) == len(times):
+        return sorted(items, key=lambda item: moments[item.key], reverse=True)
     marks = [item.mark for item in items]
     if all(isinstance(mark, str) for mark in marks) or all(isinstance(mark, int | float) for mark in marks):
         return sorted(items, key=lambda item: item.mark, reverse=True)  # type: ignore[arg-type,return-value]

@@ -18,6 +18,7 @@ from sereno.mailbox.outbound import Addresses
 from sereno.subscriptions.models.connector import HttpServer, StdioServer
 
 START_SECONDS = 30.0
+_CLOSE_SECONDS = 15.0
 _MOST_PAGES = 50
 _HIDDEN = "(hidden)"
 _LEAST_HIDDEN = 4
@@ -57,6 +58,9 @@ class Session:
         except TimeoutError:
             await self.close()
             raise SourceAwayError(f"it did not start within {START_SECONDS:.0f} s") from None
+        except asyncio.CancelledError:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """End the connection, and a server that we started."""
@@ -64,7 +68,7 @@ class Session:
         self._closing.set()
         if self._owner is not None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(4 * stdio.GRACE_SECONDS):
+                async with asyncio.timeout(_CLOSE_SECONDS):
                     await asyncio.shield(self._owner)
             self._owner.cancel()
             await asyncio.gather(self._owner, return_exceptions=True)
@@ -98,6 +102,8 @@ class Session:
                 return await question
         except TimeoutError:
             self.broken = True
+            for child in self._children:
+                child.is_lost = True
             raise SourceAwayError(f"it did not answer within {seconds:g} s") from None
         except Exception as fault:  # noqa: BLE001 - whatever a server makes the SDK raise, it did not answer
             self.broken = True

@@ -128,7 +128,7 @@ async def memory(connection: AnyConnection, turn: Turn, reading: Reading, items:
     return Memory(known, reading.seeded_at is not None, reading.backfill)
 
 
-async def remember(
+async def remember(  # noqa: PLR0917 - what, of whom, when
     connection: AnyConnection, turn: Turn, reading: Reading, found: News, whole: bool, now: datetime
 ) -> None:
     """Let the items be known; with the last page of the first look, what was there at first is."""

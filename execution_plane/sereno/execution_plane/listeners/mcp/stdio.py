@@ -32,6 +32,8 @@ class Child:
         self.process = process
         self.fault: str | None = None
         self.last_words = b""
+        self.is_lost = False
+        """Nobody waits for it to end by itself."""
         self._limit = limit
 
     async def hear(self, heard: Any) -> None:
@@ -73,7 +75,7 @@ class Child:
         """End the server and whatever it started."""
         if self.process.stdin is not None:
             self.process.stdin.close()
-        for ending in (None, signal.SIGTERM):
+        for ending in () if self.is_lost or self.fault else (None, signal.SIGTERM):
             if ending is not None:
                 self._signal(ending)
             with contextlib.suppress(TimeoutError):

@@ -68,7 +68,7 @@ def stopped(connection: Connection, cause: str, why: str, names: Sequence[str], 
     return Notice(connection.tenant, f"{cause}/{connection.name}", text, told), event
 
 
-def cursor_lost(
+def cursor_lost(  # noqa: PLR0917 - which subscription, where it begins, when
     tenant: str, subscription: str, version: int, connector: str, begins: str, at: datetime
 ) -> Told:
     """A subscription reads another thing than before, so that it begins anew."""
