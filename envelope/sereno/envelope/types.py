@@ -38,6 +38,7 @@ CATALOGUE: tuple[EventType, ...] = (
     EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
     ),
+    EventType(MCP_ITEM, "mcp", "A polled source has an item, or a version of one, that was not known."),
     EventType(
         APPROVAL_RESOLVED,
         "platform",
@@ -48,7 +49,7 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "A message used up its attempts or its time, was rejected, or was ended by a person.",
     ),
-    EventType(MCP_ITEM, "mcp", "A polled source has an item, or a version of one, that was not known."),
+    EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
     EventType(
         SOURCE_CHANGED,
         "platform",
@@ -60,7 +61,6 @@ CATALOGUE: tuple[EventType, ...] = (
         "A subscription asks another thing of its source, so that how far it was read does not count any more.",
     ),
     EventType(SOURCE_STALLED, "platform", "A polled source could not be read several times in a row."),
-    EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",
