@@ -1,9 +1,10 @@
 """Connected sources against a server of its own process, down to the messages in the mailbox."""
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sereno.execution_plane.listeners.mcp.sources import Turn
 from sereno.subscriptions.snapshot import CatalogObject
 from tests.connectors import Script, SourceClock, connector, spec, watching
 from tests.integration.pipeline.conftest import Plane
+from tests.waiting import until
 
 CANARY = "canary-5b1f7d2e"
 
@@ -381,3 +383,61 @@ async def test_a_paused_connector_and_a_stop_ask_nothing_and_lose_nothing(
     await clock.plane.pool.execute("delete from mailbox.stop")
     await clock.poll()
     assert await clock.woken() == [("new", "x")]
+
+
+async def test_a_reload_connects_anew_beside_the_old_and_loses_no_poll(
+    clock: SourceClock, script: Script
+) -> None:
+    await clock.plane.in_force(items(script), watching("new"))
+    await clock.poll()
+    script.items("x")
+    await clock.plane.pool.execute("update execution.connector set reload = reload + 1")
+    script.write(fail="die")
+    await clock.sources().observe(clock.now)
+    script.write(fail=None)
+    await clock.poll(timedelta(minutes=2))
+    assert await clock.woken() == [("new", "x")]
+    assert len({call["pid"] for call in script.calls}) == 2
+    (row,) = await clock.plane.rows("select reload, loaded, fault from execution.connector")
+    assert (row["reload"], row["loaded"], row["fault"]) == (1, 1, None)
+
+
+async def test_running_it_hears_of_a_reload_at_once_and_another_takes_over_from_the_dead(
+    clock: SourceClock, script: Script
+) -> None:
+    await clock.plane.in_force(items(script), watching("new", every="1s"))
+    running, stop = clock.sources(lease=timedelta(seconds=2)), asyncio.Event()
+    task = asyncio.create_task(running.run(lambda: now(clock), stop))
+    await until(lambda: script.asked() >= 2)
+    number = await clock.plane.pool.fetchval(
+        "update execution.connector set reload = reload + 1 returning reload"
+    )
+    await clock.plane.pool.execute("select pg_notify('sereno_connectors', 'x')")
+    await until(lambda: loaded(clock, number))
+    stop.set()
+    await task
+    # As one that died in the middle of a turn leaves it.
+    dead = "update execution.mcp_source set poll = poll + 1, next_poll = $1, polling_until = $1::timestamptz + interval '2 s'"
+    await clock.plane.pool.execute(dead, await now(clock))
+    script.items("x")
+    other, stop = clock.sources(lease=timedelta(seconds=2)), asyncio.Event()
+    task = asyncio.create_task(other.run(lambda: now(clock), stop))
+    await until(lambda: woken(clock))
+    stop.set()
+    await task
+    assert await clock.woken() == [("new", "x")]
+
+
+async def now(clock: SourceClock) -> datetime:
+    found: datetime = await clock.plane.pool.fetchval("select clock_timestamp()")
+    return found
+
+
+async def woken(clock: SourceClock) -> bool:
+    await clock.decide()
+    return bool(await clock.woken())
+
+
+async def loaded(clock: SourceClock, number: int) -> bool:
+    found: int = await clock.plane.pool.fetchval("select loaded from execution.connector")
+    return found >= number

@@ -99,6 +99,9 @@ def item_of(name: str, envelope: dict[str, Any]) -> Item:
     """A candidate as an item: what happened, without what the platform wrote beside it."""
     shown = {member: envelope[member] for member in _SHOWN if envelope.get(member) is not None}
     sensitivity: Sensitivity = envelope.get("sensitivity") or "internal"
+    if (envelope.get("outside") or {}).get("egress") == "local":
+        # What a connector's declaration keeps on the machine goes where confidential data may go.
+        sensitivity = "confidential"
     return Item.of(name, shown, sensitivity)
 
 

@@ -223,7 +223,11 @@ class McpListener:
                     lost = asyncio.Event()
                     connection.add_termination_listener(lambda *_, lost=lost: lost.set())
                     await connection.add_listener(_CHANNEL, self._called)
-                    await lost.wait()
+                    try:
+                        await lost.wait()
+                    finally:
+                        with contextlib.suppress(*DATABASE_FAULTS):
+                            await connection.remove_listener(_CHANNEL, self._called)
             await asyncio.sleep(LOOK_SECONDS)
 
     def _called(self, *_: Any) -> None:
