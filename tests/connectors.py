@@ -20,6 +20,7 @@ from tests.passages import TENANT, declared
 
 SERVER = Path(__file__).parent / "mcp_server.py"
 ANYTHING = {"type": "object"}
+_OUTER = ("version", "state", "tenant", "instruction", "condition", "filters", "limits")
 
 
 class Script:
@@ -91,16 +92,12 @@ def connector(
     )
 
 
-def watching(name: str, connector: str = "items", tool: str = "list_items", **more: Any) -> Any:
+def watching(name: str, **more: Any) -> Any:
     """A subscription to the items of a connector, polled each minute unless it says otherwise."""
-    outer = {
-        key: more.pop(key)
-        for key in ("version", "state", "tenant", "instruction", "condition", "filters", "limits")
-        if key in more
-    }
+    outer = {key: more.pop(key) for key in _OUTER if key in more}
     source = {
-        "connector": connector,
-        "tool": tool,
+        "connector": "items",
+        "tool": "list_items",
         "every": "1m",
         "items": "result.items",
         "id": "item.id",

@@ -6,6 +6,7 @@
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,13 +28,17 @@ async def clock(engines: Engines) -> AsyncIterator[SourceClock]:
 async def test_files_of_a_folder_over_the_filesystem_server(clock: SourceClock, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("1")
     server = node("server-filesystem", str(tmp_path))
-    listed = {
+    listed: dict[str, Any] = {
         "tool": "list_directory",
         "arguments": {"path": str(tmp_path)},
         "items": "lines.filter(line, line.startsWith('[FILE]'))",
         "id": "item",
     }
-    writing = {**listed, "tool": "write_file", "arguments": {"path": str(tmp_path / "x"), "content": "y"}}
+    writing: dict[str, Any] = {
+        **listed,
+        "tool": "write_file",
+        "arguments": {"path": str(tmp_path / "x"), "content": "y"},
+    }
     await clock.plane.in_force(
         connector("items", spec(server, "list_directory", "write_file")), watching("files", **listed)
     )
@@ -55,8 +60,13 @@ async def test_entities_of_the_memory_server_and_an_answer_of_the_everything_ser
 ) -> None:
     memory = tmp_path / "memory.jsonl"
     memory.write_text('{"type":"entity","name":"acme","entityType":"customer","observations":[]}\n')
-    graph = {"tool": "read_graph", "items": "result.entities", "id": "item.name"}
-    echoed = {"tool": "echo", "arguments": {"message": "hello"}, "items": "lines", "id": "item"}
+    graph: dict[str, Any] = {"tool": "read_graph", "items": "result.entities", "id": "item.name"}
+    echoed: dict[str, Any] = {
+        "tool": "echo",
+        "arguments": {"message": "hello"},
+        "items": "lines",
+        "id": "item",
+    }
     await clock.plane.in_force(
         connector(
             "memory", spec(node("server-memory"), "read_graph", environment={"MEMORY_FILE_PATH": str(memory)})

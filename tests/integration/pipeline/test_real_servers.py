@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -48,14 +49,18 @@ async def test_commits_of_a_repository_over_the_git_server(clock: SourceClock, t
     git(folder, "init", "-q")
     commit(folder, "a", "Begin")
     server = spec([str(BIN / "mcp-server-git"), "--repository", str(folder)], "git_log", "git_status")
-    commits = {
+    commits: dict[str, Any] = {
         "tool": "git_log",
         "arguments": {"repo_path": str(folder), "max_count": 20},
         "items": "records",
         "id": "item.commit",
         "time": "item.date",
     }
-    writing = {**commits, "tool": "git_commit", "arguments": {"repo_path": str(folder), "message": "x"}}
+    writing: dict[str, Any] = {
+        **commits,
+        "tool": "git_commit",
+        "arguments": {"repo_path": str(folder), "message": "x"},
+    }
     await clock.plane.in_force(connector("items", server), watching("commits", **commits))
     await clock.poll()
     assert await clock.fault() is None
@@ -84,7 +89,7 @@ async def test_commits_of_a_repository_over_the_git_server(clock: SourceClock, t
 
 
 async def test_the_time_server_is_polled_and_each_minute_is_another_version(clock: SourceClock) -> None:
-    asked = {
+    asked: dict[str, Any] = {
         "tool": "get_current_time",
         "arguments": {"timezone": "Europe/Madrid"},
         "items": "[result]",

@@ -115,7 +115,7 @@ async def test_a_new_version_of_an_item_is_news_and_its_fields_are_kept_as_named
 
 
 def declared_with_version(source: dict[str, Any]) -> CatalogObject:
-    found = watching("new", time="item.when", **source)
+    found: CatalogObject = watching("new", time="item.when", **source)
     found.spec["source"]["mcp"]["version"] = "item.state"
     return found
 
