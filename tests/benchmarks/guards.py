@@ -141,7 +141,7 @@ class Processes:
             **os.environ,
             "BENCH_DSN": engines.execution_dsn,
             "BENCH_NATS": engines.nats,
-            "BENCH_SEED": engines.seed("pipeline"),
+            "BENCH_SEED": engines.seed("pipeline") or "",
         }
         command = [sys.executable, "-m", "tests.benchmarks.guards_pipeline"]
         self._all = [

@@ -32,7 +32,8 @@ async def main() -> None:
 
 
 async def _line() -> str:
-    return (await asyncio.to_thread(sys.stdin.readline)).strip()
+    line: str = await asyncio.to_thread(sys.stdin.readline)
+    return line.strip()
 
 
 def _say(word: str) -> None:

@@ -243,8 +243,8 @@ async def _in_progress(messages: Sequence[Msg]) -> AsyncIterator[None]:
 async def _ended(coming: "asyncio.Task[_Fetched | None]") -> _Fetched | None:
     """What a fetch that nobody waits for any more brought after all."""
     coming.cancel()
-    [left] = await asyncio.gather(coming, return_exceptions=True)
-    return left if isinstance(left, _Fetched) else None
+    await asyncio.wait([coming])
+    return None if coming.cancelled() or coming.exception() is not None else coming.result()
 
 
 async def _give_back(messages: Sequence[Msg]) -> None:

@@ -199,7 +199,8 @@ async def write_occurrences(
 ) -> None:
     """Store the dedup keys that these outcomes take; `known` were taken before, None when nobody looked."""
     taken = {occurrence_key(p.envelope, p.subscription) for p in passages if p.takes_key}
-    fresh, again = [], []
+    fresh: list[Row] = []
+    again: list[Row] = []
     for key in taken:
         kept = ledger.occurrences[key]
         (again if known is None or key in known else fresh).append(
