@@ -7,6 +7,7 @@ from sereno.execution_plane.accounts.reconciling import Reconciler
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
+from sereno.execution_plane.pipeline.collector import collect_seldom
 from sereno.execution_plane.pipeline.consumer import Consumer
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.flushing import Flusher
@@ -29,6 +30,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
             directory = Directory(catalog)
+            collect_seldom()
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(
