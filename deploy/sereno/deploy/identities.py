@@ -19,7 +19,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sereno.deploy import database, nats_identities, private_file
+from sereno.mailbox.audit import keys
 
+PLANES = ("control", "execution")
 TOKEN_PREFIX = "srn_"  # noqa: S105 - the public prefix, no token
 LEASE_KEY_BYTES = 32
 
@@ -81,6 +83,20 @@ class Identities:
         public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         pinned = {hashlib.sha256(public).hexdigest()[:16]: base64.b64encode(public).decode()}
         return self._derived("manifest_keys.json", json.dumps(pinned))
+
+    def audit_key_file(self, plane: str) -> Path:
+        """With which a plane signs the ends of its audit chains."""
+        return self._file(f"audit_key_{plane}.pem", _signing_key)
+
+    @property
+    def audit_keys_file(self) -> Path:
+        """The keys by which those ends count, retired ones among them."""
+        path = self.folder / "audit_keys.json"
+        retired = keys.trusted(path if path.exists() else None)
+        current = [keys.load(self.audit_key_file(plane)) for plane in PLANES]
+        known = {key.id: (key.private.public_key(), None) for key in current}
+        former = {name: (key.public, key.retired_at) for name, key in retired.items() if name not in known}
+        return self._derived(path.name, keys.written([*known.values(), *former.values()]).decode())
 
     @property
     def sealing_key_file(self) -> Path:

@@ -62,6 +62,13 @@ class Lift(_Frozen):
     at: Instant
 
 
+class AuditEnd(_Frozen):
+    """Where the control plane's audit chain of the tenant ended: the place and the hash of its last record."""
+
+    seq: Count
+    hash: Sha256
+
+
 class Manifest(_Frozen):
     """Every object of a tenant that counts until `valid_until`; an object absent from it is revoked."""
 
@@ -73,6 +80,7 @@ class Manifest(_Frozen):
     root: Sha256
     entries: dict[str, Entry]
     lifts: tuple[Lift, ...] = ()
+    audit: AuditEnd | None = None
     key_id: str
 
 

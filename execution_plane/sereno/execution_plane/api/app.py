@@ -1,7 +1,7 @@
 """The application of the execution plane's API."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from fastapi import Depends, FastAPI
@@ -9,6 +9,9 @@ from fastapi.middleware import Middleware
 
 from sereno.execution_plane.api import manifest_route, preview_route, webhook_route
 from sereno.execution_plane.api.body_limit import BodyLimit
+from sereno.execution_plane.audit import PLANE
+from sereno.execution_plane.audit import http as audit_http
+from sereno.execution_plane.audit.http import Signed
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.deliveries import http as deliveries_http
 from sereno.execution_plane.deliveries.redelivery import Redelivery
@@ -18,6 +21,7 @@ from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
 from sereno.execution_plane.usage import http as usage_http
+from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
@@ -52,6 +56,7 @@ class Parts:
     bearers: LeaseBearers
     ready: Readiness
     redelivery: Redelivery
+    signed: Signed = field(default_factory=Signed)
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -72,21 +77,24 @@ def create_app(parts: Parts) -> FastAPI:
     problems.install_probes(app, parts.ready)
     callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
     app.include_router(webhook_route.router(parts.webhooks))
+    intent = intents(parts.mailbox.pool, PLANE)
     mailbox = mailbox_router(
         parts.mailbox,
         _authenticate_by(parts.catalog),
         bearers=parts.bearers,
         knows_agent=_knows_agent_of(parts.catalog),
+        intent=intent,
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
-    deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
+    deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent)
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests):
+    audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
+    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests, audit):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
