@@ -40,7 +40,7 @@ help:
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
-	@echo 'make bench-audit       audit records verified per second by one process'
+	@echo 'make bench-audit       audit records verified per second, and appends of 20 tenants beside plain inserts'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'

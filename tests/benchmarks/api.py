@@ -32,7 +32,13 @@ async def main() -> None:
     problems.install(app)
     bearers = LeaseBearers(os.urandom(32))
     app.include_router(
-        router(Mailbox(pool, wake=wake), _authenticate, bearers=bearers, knows_agent=lambda _t, _a: True, intent=intents(pool, "execution"))
+        router(
+            Mailbox(pool, wake=wake),
+            _authenticate,
+            bearers=bearers,
+            knows_agent=lambda _t, _a: True,
+            intent=intents(pool, "execution"),
+        )
     )
     listening, stop = http_server.bind("127.0.0.1", 0), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -126,11 +126,15 @@ async def test_a_record_forked_in_while_others_append_is_named(
         assert ("forked", place + 1) in found
         # The same record right behind the end follows another than the one before it.
         await owner.execute(
-            f"update {plane}.audit_record set seq = $2 where tenant_id = $1 and seq = 1000000", tenant, end + 1
+            f"update {plane}.audit_record set seq = $2 where tenant_id = $1 and seq = 1000000",
+            tenant,
+            end + 1,
         )
         assert ("forked", end + 1) in await faults(owner, plane, tenant)
     finally:
-        await owner.execute(f"delete from {plane}.audit_record where tenant_id = $1 and seq > $2", tenant, end)
+        await owner.execute(
+            f"delete from {plane}.audit_record where tenant_id = $1 and seq > $2", tenant, end
+        )
         await owner.execute(
             f"alter table {plane}.audit_record add constraint audit_record_follows_one unique (tenant_id, prev)"
         )
@@ -167,7 +171,7 @@ async def test_each_planes_end_stands_in_the_others_chain_and_they_come_to_rest(
     async def cross(from_plane: str, to_plane: str) -> bool:
         ends = await crossing.ends(owner, from_plane, tenant)
         return tenant in ends and await crossing.anchor(
-            owner, to_plane, tenant, from_plane, ends[tenant], NOW, "k"
+            owner, to_plane, tenant, ends[tenant], other=from_plane, at=NOW, key_id="k"
         )
 
     control_end = (await crossing.ends(owner, "control", tenant))[tenant]
@@ -191,7 +195,9 @@ async def test_each_planes_end_stands_in_the_others_chain_and_they_come_to_rest(
     )
     await ledger.append(owner, "control", tenant, entries(6, writer=9))
     assert await faults(owner, "control", tenant) == [], "alone it looks whole"
-    assert await faults(owner, "control", tenant, kept.head) == [("changed", 4)], "the other plane knows better"
+    assert await faults(owner, "control", tenant, kept.head) == [("changed", 4)], (
+        "the other plane knows better"
+    )
 
 
 async def test_a_chain_appended_by_the_function_is_the_chain_that_python_makes(owner: AnyConnection) -> None:

@@ -42,7 +42,9 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         admin = read_hash(sha256_file) if sha256_file else None
         sealing = sealing_key.load(settings.sealing_public_key_file)
         # Without a key of its own the chain is signed by the one of the manifests.
-        audit_key = keys.load(settings.audit_key_file) if settings.audit_key_file else AuditKey(key.private, key.id)
+        audit_key = (
+            keys.load(settings.audit_key_file) if settings.audit_key_file else AuditKey(key.private, key.id)
+        )
         audit_keys = keys.trusted(settings.audit_keys_file, audit_key)
         listening = http_server.bind(settings.control_host, settings.control_port)
     except (SigningKeyError, SealingKeyError, AuditKeyError, AdminTokenError, AddressInUseError) as fault:

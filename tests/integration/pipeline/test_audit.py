@@ -94,11 +94,8 @@ async def test_decisions_and_peoples_deeds_are_chained_signed_and_walked(
     assert (record["actor"], record["type"]) == ("svc:guards", "guards.decided")
     said = record["said"]["decisions"]
     told = sorted((one["subscription"], one["reason"]) for one in said)
-    assert told == [("one", "delivered"), ("one", "delivered"), ("one", "duplicate")] + [
-        ("two", "delivered"),
-        ("two", "delivered"),
-        ("two", "duplicate"),
-    ]
+    reasons = ["delivered", "delivered", "duplicate"]
+    assert told == [(name, reason) for name in ("one", "two") for reason in reasons]
     assert all(one["message"].startswith("msg_") for one in said if one["outcome"] == "delivered")
 
     path = f"/v1/mailboxes/{AGENT}/dead-letter"
@@ -130,9 +127,7 @@ async def test_decisions_and_peoples_deeds_are_chained_signed_and_walked(
 
 
 @pytest.mark.req(293)
-async def test_what_cannot_be_recorded_is_not_done(
-    plane: Plane, client: httpx.AsyncClient
-) -> None:
+async def test_what_cannot_be_recorded_is_not_done(plane: Plane, client: httpx.AsyncClient) -> None:
     await plane.in_force(declared("one"))
     await plane.publish(received(1))
     await consume(plane)
@@ -160,7 +155,9 @@ async def test_who_may_not_audit_is_told_so(client: httpx.AsyncClient, path: str
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
 
 
-async def test_a_decision_that_is_made_again_is_chained_again(plane: Plane, client: httpx.AsyncClient) -> None:
+async def test_a_decision_that_is_made_again_is_chained_again(
+    plane: Plane, client: httpx.AsyncClient
+) -> None:
     await plane.in_force(declared("one"))
     await plane.publish(received(1))
     await consume(plane)
@@ -187,7 +184,9 @@ async def test_the_manifests_end_is_anchored_and_this_planes_end_is_told_signed(
     await consume(plane)
     await Sequencer(plane.pool).sequence()
     assert [await crossing.tell(), await crossing.tell()] == [1, 0]
-    row = await plane.pool.fetchrow("select subject, payload from execution.outbox order by position desc limit 1")
+    row = await plane.pool.fetchrow(
+        "select subject, payload from execution.outbox order by position desc limit 1"
+    )
     assert row is not None
     assert row["subject"] == f"sereno.reports.execution.{TENANT}"
     report = loads(row["payload"])

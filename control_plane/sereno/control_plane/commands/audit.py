@@ -98,7 +98,9 @@ def _together(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _tell(reports: Iterable[Mapping[str, Any]]) -> None:
     for report in reports:
         whole = "whole" if report["whole"] else "BROKEN"
-        kept = f"held against {report['checkpoints']} checkpoints and {report['held']} ends in the other chain"
+        kept = (
+            f"held against {report['checkpoints']} checkpoints and {report['held']} ends in the other chain"
+        )
         typer.echo(
             f"{report['plane']} plane: {whole}: {report['records']} records, the last is {report['seq']}; {kept}"
         )

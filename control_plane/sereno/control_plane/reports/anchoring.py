@@ -27,6 +27,7 @@ async def anchor(connection: AsyncConnection, reports: Iterable[AuditEndReport],
         if not isinstance(found, Checkpoint) or found.plane != OTHER or report.tenant not in found.heads:
             _log.error("audit_end_refused", tenant=report.tenant, error=str(found)[:200])
             continue
+        head = found.heads[report.tenant]
         await crossing.anchor(
-            raw, PLANE, report.tenant, OTHER, found.heads[report.tenant], at, checkpoint.key_of(line)
+            raw, PLANE, report.tenant, head, other=OTHER, at=at, key_id=checkpoint.key_of(line)
         )

@@ -76,7 +76,9 @@ async def receive(
         }
         keys = ["tenant_id", "subscription", "outcome"]
         await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=added))
-    await anchoring.anchor(connection, (one for one in new if isinstance(one, AuditEndReport)), audit_keys or {})
+    await anchoring.anchor(
+        connection, (one for one in new if isinstance(one, AuditEndReport)), audit_keys or {}
+    )
     return len(fresh)
 
 

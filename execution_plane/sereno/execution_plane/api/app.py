@@ -86,7 +86,9 @@ def create_app(parts: Parts) -> FastAPI:
         intent=intent,
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
-    deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent)
+    deliveries = deliveries_http.router(
+        parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent
+    )
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)

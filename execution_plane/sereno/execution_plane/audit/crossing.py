@@ -55,7 +55,7 @@ class Crossing:
             head = Head(end.seq, bytes.fromhex(end.hash))
             async with self._pool.acquire() as conn, conn.transaction():
                 new += await crossing.anchor(
-                    conn, PLANE, tenant.tenant, OTHER, head, datetime.now(UTC), tenant.key_id
+                    conn, PLANE, tenant.tenant, head, other=OTHER, at=datetime.now(UTC), key_id=tenant.key_id
                 )
         return new
 
@@ -73,4 +73,6 @@ class Crossing:
     def _report(self, tenant: str, head: Head, key: AuditKey) -> Outgoing:
         taken = Checkpoint(PLANE, now(), {tenant: head}, {})
         signed = checkpoint.sign(taken, key.private, key.id).decode()
-        return Outgoing(report_subject(PLANE, tenant), tenant, dumps(AuditEndReport(tenant=tenant, signed=signed)))
+        return Outgoing(
+            report_subject(PLANE, tenant), tenant, dumps(AuditEndReport(tenant=tenant, signed=signed))
+        )

@@ -42,11 +42,13 @@ async def ends(conn: AnyConnection, schema: str, tenant: str | None = None) -> d
 
 async def anchored(conn: AnyConnection, schema: str) -> dict[str, Head]:
     """The last end of the other plane's chain that stands in this one's, by tenant."""
-    return {row["tenant_id"]: Head(row["seq"], row["hash"]) for row in await conn.fetch(_sql(schema, "anchored"))}
+    return {
+        row["tenant_id"]: Head(row["seq"], row["hash"]) for row in await conn.fetch(_sql(schema, "anchored"))
+    }
 
 
 async def anchor(
-    conn: AnyConnection, schema: str, tenant: str, other: str, head: Head, at: datetime, key_id: str
+    conn: AnyConnection, schema: str, tenant: str, head: Head, *, other: str, at: datetime, key_id: str
 ) -> bool:
     """Chain the other plane's end in the caller's transaction; False when it, or a later one, stands there."""
     if await conn.fetchval(_sql(schema, "anchor"), tenant, head.seq, head.hash) is None:

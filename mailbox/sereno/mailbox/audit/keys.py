@@ -68,7 +68,9 @@ def trusted(path: Path | None, own: AuditKey | None = None) -> Trusted:
     except OSError as fault:
         raise AuditKeyError(f"{path}: the audit keys cannot be read: {fault.strerror}") from fault
     except (ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise AuditKeyError(f"{path}: expected keys by their id, each with `public` in base64: {fault}") from fault
+        raise AuditKeyError(
+            f"{path}: expected keys by their id, each with `public` in base64: {fault}"
+        ) from fault
 
 
 def _key(said: Mapping[str, str | None]) -> TrustedKey:

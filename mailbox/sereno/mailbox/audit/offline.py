@@ -64,7 +64,9 @@ def _read(file: Path) -> tuple[dict[str, list[Record]], dict[str, Head]]:
                 chains.setdefault(plane, [])
                 heads[plane] = Head(line["seq"], bytes.fromhex(line["hash"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
-        raise CommandError(f"{file}: cannot be read as an export of 'sereno audit export': {fault}") from fault
+        raise CommandError(
+            f"{file}: cannot be read as an export of 'sereno audit export': {fault}"
+        ) from fault
     if not chains:
         raise CommandError(f"{file}: holds no record and no end of a chain")
     return chains, heads

@@ -1,6 +1,7 @@
 """Routes of the mailbox; every refusal is a problem that names the field."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -132,7 +133,9 @@ def _operations(
         if found is None:
             raise Problem(404, "not_found", f"there is no message {identifier}")
         said = {"answer": body.answer}
-        await intent(found["tenant"], caller.name, "message.answered", f"message/{to_people('msg', uuid)}", said)
+        await intent(
+            found["tenant"], caller.name, "message.answered", f"message/{to_people('msg', uuid)}", said
+        )
         if not await mailbox.resume(found["tenant"], uuid, body.answer, caller.name):
             raise Problem(409, "not_parked", f"message {identifier} is {found['state']}, not parked")
         return {"id": identifier, "state": "ready"}
@@ -146,7 +149,7 @@ def _operations(
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
-        await _intend(intent, home, caller, "mailbox.redriven", agent, body)
+        await _intend(partial(intent, home, caller.name, "mailbox.redriven", f"mailbox/{agent}"), body)
         done = mailbox.redrive(home, which, reason=body.reason, principal=caller.name, preview=body.preview)
         return shapes.Count(count=await _refusing(done))
 
@@ -159,19 +162,17 @@ def _operations(
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
-        await _intend(intent, home, caller, "mailbox.dead_lettered", agent, body)
+        await _intend(partial(intent, home, caller.name, "mailbox.dead_lettered", f"mailbox/{agent}"), body)
         done = mailbox.dead_letter(
             home, which, reason=body.reason, principal=caller.name, preview=body.preview
         )
         return shapes.Count(count=await _refusing(done))
 
 
-async def _intend(
-    intent: Intent, tenant: str, caller: Principal, kind: str, agent: str, body: shapes.OperationBody
-) -> None:
+async def _intend(deed: Callable[[Mapping[str, Any]], Awaitable[None]], body: shapes.OperationBody) -> None:
     """A look at how many it would be is nothing done, and what is refused for its reason neither."""
     if body.reason.strip() and not body.preview:
-        await intent(tenant, caller.name, kind, f"mailbox/{agent}", body.model_dump(mode="json"))
+        await deed(body.model_dump(mode="json"))
 
 
 def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
