@@ -65,13 +65,16 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
                 redelivery,
                 signed,
+                settings.control_url,
             )
-            app = Front(webhooks, create_app(parts))
+            api = create_app(parts)
+            app = Front(webhooks, api)
             # What was built by now stays, so the collector need not look at it again.
             gc.freeze()
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
+                tasks.create_task(api.state.agents.run(stop))
                 tasks.create_task(log.run(stop))
                 tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))

@@ -4,9 +4,14 @@ import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import httpx
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
+from starlette.routing import Route
 
+from sereno.execution_plane.agent_tools.door import PATH as AGENTS_PATH
+from sereno.execution_plane.agent_tools.door import AgentDoor
+from sereno.execution_plane.agent_tools.planes import Planes
 from sereno.execution_plane.api import manifest_route, preview_route, webhook_route
 from sereno.execution_plane.api.body_limit import BodyLimit
 from sereno.execution_plane.audit import PLANE
@@ -32,6 +37,7 @@ from sereno.mailbox.principal import Principal
 from sereno.mailbox.verbs import Mailbox
 from sereno.subscriptions.lifecycle import State
 
+_CONTROL_SECONDS, _CLAIM_SECONDS = 10.0, 90.0
 TITLE = "Sereno execution plane"
 VERSION = "v1"
 _PROBLEMS = problem_details.answers(
@@ -57,6 +63,8 @@ class Parts:
     ready: Readiness
     redelivery: Redelivery
     signed: Signed = field(default_factory=Signed)
+    control_url: str = ""
+    """Where requests of agents to the catalog are passed on to."""
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -99,11 +107,25 @@ def create_app(parts: Parts) -> FastAPI:
     for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests, audit):
         app.include_router(router, responses=_PROBLEMS)
 
+    # For the process to run: what an agent asks over MCP goes through the routes above, in its own name.
+    app.state.agents = AgentDoor(parts.catalog, lambda: _planes(app, parts.control_url))
+    app.router.routes.append(Route(AGENTS_PATH, app.state.agents))
+
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
     async def openapi() -> dict[str, object]:
         return app.openapi()
 
     return app
+
+
+def _planes(app: FastAPI, control_url: str) -> Planes:
+    """Both planes for the tools of agents; this one without a network between."""
+    return Planes(
+        control=httpx.AsyncClient(base_url=control_url, timeout=_CONTROL_SECONDS, trust_env=False),
+        execution=httpx.AsyncClient(
+            base_url="http://execution", transport=httpx.ASGITransport(app), timeout=_CLAIM_SECONDS
+        ),
+    )
 
 
 def _authenticate_by(catalog: Catalog) -> Authenticate:

@@ -18,6 +18,7 @@ def tables(schema: str) -> Iterator[str]:
 def appending(schema: str) -> Iterator[str]:
     """Those that let them be appended to in one round trip, and anchor the other plane's."""
     yield _sql(schema, "anchor")
+    yield _sql(schema, "room")
     yield _sql(schema, "append")
 
 

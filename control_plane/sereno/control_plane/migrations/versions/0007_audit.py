@@ -18,3 +18,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("drop function control.audit_append(text, bytea[], bytea[])")
     op.execute("drop table control.audit_anchor")
+    op.execute(
+        "alter table control.audit_head reset (fillfactor, autovacuum_vacuum_threshold, autovacuum_vacuum_scale_factor)"
+    )
