@@ -141,7 +141,8 @@ def root(entries: Mapping[str, Entry]) -> str:
 
 def sign(manifest: Manifest, private_key: Ed25519PrivateKey, key_id: str) -> SignedManifest:
     """`manifest` signed by `private_key`, which receivers know as `key_id`."""
-    payload = _canonical_json(manifest.model_copy(update={"key_id": key_id}).model_dump(mode="json"))
+    said = manifest.model_copy(update={"key_id": key_id}).model_dump(mode="json", exclude_none=True)
+    payload = _canonical_json(said)
     return SignedManifest(payload=payload, signature=private_key.sign(_CONTEXT + payload), key_id=key_id)
 
 

@@ -38,7 +38,28 @@ async def upgrade(dsn: str, *histories: History, revision: str = "head") -> None
         await engine.dispose()
 
 
+async def downgrade(dsn: str, history: History, revision: str) -> None:
+    """Take one history back to `revision` (`base`: to nothing), in one transaction."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415
+    from sqlalchemy.pool import NullPool  # noqa: PLC0415
+
+    engine = create_async_engine(sqlalchemy_url(dsn), poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(_downgrade, history, revision)
+    finally:
+        await engine.dispose()
+
+
 def _upgrade(connection: "Connection", history: History, revision: str) -> None:
+    _run(connection, history, "upgrade", revision)
+
+
+def _downgrade(connection: "Connection", history: History, revision: str) -> None:
+    _run(connection, history, "downgrade", revision)
+
+
+def _run(connection: "Connection", history: History, direction: str, revision: str) -> None:
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import text  # noqa: PLC0415
@@ -51,7 +72,38 @@ def _upgrade(connection: "Connection", history: History, revision: str) -> None:
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         config.attributes["connection"] = connection
         config.attributes["schema"] = history.schema
-        command.upgrade(config, revision)
+        {"upgrade": command.upgrade, "downgrade": command.downgrade}[direction](config, revision)
+
+
+_EMPTY = """
+do $$
+declare thing record;
+begin
+    for thing in
+        select c.relname, c.relkind from pg_class c
+        where c.relnamespace = '{schema}'::regnamespace and c.relkind in ('v', 'r', 'p', 'S') and not c.relispartition
+            and c.relname <> 'alembic_version'
+            -- The sequence of an identity goes with its table.
+            and not (c.relkind = 'S' and exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i')))
+        order by array_position(array['v', 'r', 'p', 'S'], c.relkind::text)
+    loop
+        execute format(
+            'drop %s {schema}.%I',
+            case thing.relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end, thing.relname
+        );
+    end loop;
+    for thing in select oid::regprocedure as name from pg_proc where pronamespace = '{schema}'::regnamespace loop
+        execute format('drop function %s', thing.name);
+    end loop;
+end $$
+"""
+
+
+def empty(schema: str) -> None:
+    """What the first revision of a history goes back to: nothing in its schema but the version table."""
+    from alembic import op  # noqa: PLC0415 - the proxy exists only while Alembic runs a revision
+
+    op.execute(_EMPTY.format(schema=schema))
 
 
 def run_environment() -> None:
