@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -128,7 +129,9 @@ async def _over(sereno: Running, transport: Any, token: str, name: str) -> None:
 
         unseen = {**WISH, "source": {"webhook": {"endpoint": "asked"}}}
         denied = await refused(client, "request_subscription", name=f"{name}-unseen", spec=unseen)
-        assert "sereno grants add --to agent:asker --source webhook/asked" in denied, "and what would allow it"
+        assert "sereno grants add --to agent:asker --source webhook/asked" in denied, (
+            "and what would allow it"
+        )
         made = await call(client, "request_subscription", name=name, spec=WISH, reason="the board is a mess")
         assert made["state"] == "pending_approval"
         waiting = await call(client, "why_refused", name=name)
@@ -178,3 +181,23 @@ def test_both_planes_chains_are_walked_and_exported_by_one_command(installation:
     assert "agent declared: agent/asker" in installation.command(
         "audit", "export", "--words", "--plane", "control"
     )
+
+
+def test_a_tenant_is_written_into_a_folder_and_read_back_without_a_difference(
+    installation: Running, tmp_path: Path
+) -> None:
+    installation.apply(DECLARED)
+    installation.command("sub", "pause", "wake-bystander", "--reason", "tests")
+    folder = tmp_path / "export"
+    said = json.loads(installation.command("export", "--dir", str(folder), "--json"))
+    assert said["objects"] >= 5
+    assert "wake-bystander" in json.loads((folder / "export.json").read_text())["paused"]
+    assert len((folder / "events.jsonl").read_text().splitlines()) == said["events"]
+    read = json.loads(installation.command("import", "--dir", str(folder), "--json"))
+    assert (read["changed"], read["differences"]) == ([], [])
+    installation.command("diff", "-f", str(folder / "catalog.yaml"))
+    # A record that was changed on the way is named, and nothing is put in force.
+    lines = (folder / "audit.jsonl").read_text().splitlines()
+    lines[0] = lines[0].replace('"seq":1', '"seq":1,"x":1').replace("declared", "deleted!")
+    (folder / "audit.jsonl").write_text("\n".join(lines))
+    installation.command("import", "--dir", str(folder), code=1)

@@ -9,7 +9,16 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import approvals, audit, changing, endpoints, grants, identity, reading
+from sereno.control_plane.api import (
+    approvals,
+    audit,
+    changing,
+    documents,
+    endpoints,
+    grants,
+    identity,
+    reading,
+)
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
@@ -71,6 +80,7 @@ def create_app(
         changing.router,
         endpoints.router,
         reading.router,
+        documents.router,
         identity.router,
         grants.router,
         approvals.router,
