@@ -5,6 +5,8 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from sereno.mailbox.engine import queries
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
@@ -75,35 +77,11 @@ def _run(connection: "Connection", history: History, direction: str, revision: s
         {"upgrade": command.upgrade, "downgrade": command.downgrade}[direction](config, revision)
 
 
-_EMPTY = """
-do $$
-declare thing record;
-begin
-    for thing in
-        select c.relname, c.relkind from pg_class c
-        where c.relnamespace = '{schema}'::regnamespace and c.relkind in ('v', 'r', 'p', 'S') and not c.relispartition
-            and c.relname <> 'alembic_version'
-            -- The sequence of an identity goes with its table.
-            and not (c.relkind = 'S' and exists (select from pg_depend d where d.objid = c.oid and d.deptype in ('a', 'i')))
-        order by array_position(array['v', 'r', 'p', 'S'], c.relkind::text)
-    loop
-        execute format(
-            'drop %s {schema}.%I',
-            case thing.relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end, thing.relname
-        );
-    end loop;
-    for thing in select oid::regprocedure as name from pg_proc where pronamespace = '{schema}'::regnamespace loop
-        execute format('drop function %s', thing.name);
-    end loop;
-end $$
-"""
-
-
 def empty(schema: str) -> None:
     """What the first revision of a history goes back to: nothing in its schema but the version table."""
     from alembic import op  # noqa: PLC0415 - the proxy exists only while Alembic runs a revision
 
-    op.execute(_EMPTY.format(schema=schema))
+    op.execute(queries.load("sereno.mailbox.engine", "migrate.sql")["empty"].format(schema=schema))
 
 
 def run_environment() -> None:
