@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -21,7 +22,7 @@ from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
 from sereno.control_plane.store.engine import open_engine
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine import asking, bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
@@ -30,6 +31,8 @@ from sereno.mailbox.engine.telemetry import logger
 
 NAME = "sereno-control"
 SCHEMA = "control"
+ANSWERED_WITHIN_SECONDS = 150.0
+"""By the execution plane, when it has to ask a model."""
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -53,6 +56,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 signing_key=key,
                 checkpoints=settings.audit_checkpoint_file,
                 judged=bool(settings.evaluators),
+                ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
