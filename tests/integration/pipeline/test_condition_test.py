@@ -80,7 +80,7 @@ def question(subscription: CatalogObject = ASKED, *events: Any, **more: Any) -> 
     return {**asked, "events": list(events)} if events else asked
 
 
-def tester(plane: Plane, evaluation: Evaluation) -> TestNow:
+def now_in(plane: Plane, evaluation: Evaluation) -> TestNow:
     return TestNow(plane.pool, plane.catalog, evaluation, os.urandom)
 
 
@@ -93,10 +93,10 @@ async def test_k3_a_test_and_the_live_path_judge_the_same_input_alike(
     async with evaluating(model) as evaluation:
         given = [json.loads(dumps(one)) for one in (REFUND, THANKS)]
         before = {table: await plane.count(table) for table in UNTOUCHED}
-        tested = await tester(plane, evaluation).answer(question(ASKED, *given))
+        tested = await now_in(plane, evaluation).answer(question(ASKED, *given))
         assert {table: await plane.count(table) for table in UNTOUCHED} == before
         await arrive(plane, directory, REFUND, THANKS)
-        again = await tester(plane, evaluation).answer(question())
+        again = await now_in(plane, evaluation).answer(question())
         assert await Judging(plane.pool, directory, evaluation).round() == 2
     rows = await plane.rows("select reason, numbers from execution.verdict order by receiptid")
     live = [(row["numbers"]["input"], row["numbers"]["fires"], row["numbers"]["confidence"]) for row in rows]
@@ -114,7 +114,7 @@ async def test_k3_a_test_and_the_live_path_judge_the_same_input_alike(
 
 async def test_a_test_is_metered_recorded_and_bounded(plane: Plane, model: ScriptedModel) -> None:
     async with evaluating(model) as evaluation:
-        now = tester(plane, evaluation)
+        now = now_in(plane, evaluation)
         answer = await now.answer(question(ASKED, json.loads(dumps(REFUND))))
         assert answer["usage"] == {
             "calls": 1,
@@ -142,7 +142,7 @@ async def test_it_works_in_every_state_that_people_leave_it_in(
     plane: Plane, model: ScriptedModel, state: str
 ) -> None:
     async with evaluating(model) as evaluation:
-        answer = await tester(plane, evaluation).answer(
+        answer = await now_in(plane, evaluation).answer(
             question(declared(condition=CONDITION, state=state), json.loads(dumps(REFUND)))
         )
     assert answer["items"][0]["meets"]
@@ -150,7 +150,7 @@ async def test_it_works_in_every_state_that_people_leave_it_in(
 
 async def test_it_obeys_the_stop_and_a_paused_source(plane: Plane, model: ScriptedModel) -> None:
     async with evaluating(model) as evaluation:
-        now = tester(plane, evaluation)
+        now = now_in(plane, evaluation)
         await stop.engage(
             plane.pool, f"{TENANT}/subscription/{ASKED.name}", reason="drill", principal="user:marta"
         )
@@ -172,7 +172,7 @@ async def test_what_does_not_match_is_not_judged_and_an_error_is_no_verdict(
     narrow = declared(condition=CONDITION, filters=[{"exact": {"subject": "money"}}])
     model.script = lambda _: Reply("no json")
     async with evaluating(model) as evaluation:
-        now = tester(plane, evaluation)
+        now = now_in(plane, evaluation)
         [item] = (await now.answer(question(narrow, json.loads(dumps(REFUND)))))["items"]
         assert (item["matches"], item["verdict"], item["meets"]) == (False, None, False)
         assert model.requests == []
@@ -195,7 +195,7 @@ async def test_data_by_reference_is_fetched_and_what_is_gone_is_no_verdict(
     directory = Directory(plane.catalog)
     await arrive(plane, directory, referred, gone)
     async with evaluating(model) as evaluation:
-        tested = await tester(plane, evaluation).answer(question())
+        tested = await now_in(plane, evaluation).answer(question())
         assert await Judging(plane.pool, directory, evaluation).round() == 2
     by_event = {one["event"]: one for one in tested["items"]}
     assert by_event["e-1"]["meets"]

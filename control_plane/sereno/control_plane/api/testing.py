@@ -145,21 +145,24 @@ async def answer(request: Request, kind: str, tenant: str, question: dict[str, A
 async def subject(
     request: Request, access: Access, name: str, document: str | None, criterion: str | None
 ) -> CatalogObject:
-    """The subscription to judge with, if the caller may. Raises `Problem`."""
-    if not request.app.state.judged:
-        raise Problem(409, "no_evaluator", NO_EVALUATOR)
+    """The subscription to judge with, if the caller may. Raises `Problem`.
+
+    A judgement costs money and shows what the source says: it needs a right to the subscription and one to the source.
+    """
     address = Address(access.tenant, "Subscription", name)
     async with request.app.state.engine.connect() as connection:
         item = await projection.one(connection, address)
+    _may_use(access, item, name)
     written = None if document is None else _written(document, access.tenant, name)
     if written is None and item is None:
         raise unknown(address)
     if written is None and item is not None and not item.live:
         raise Problem(409, "deleted", f"{address} was deleted")
     meant = _meant(access, name, item, written)
-    meant = meant.model_copy(update={"spec": _with_criterion(meant.spec, criterion)})
-    _permitted(access, item, meant)
-    return meant
+    _may_see(access, meant)
+    if not request.app.state.judged:
+        raise Problem(409, "no_evaluator", NO_EVALUATOR)
+    return meant.model_copy(update={"spec": _with_criterion(meant.spec, criterion)})
 
 
 def _written(text: str, tenant: str, name: str) -> Document:
@@ -204,11 +207,14 @@ def _with_criterion(spec: dict[str, Any], criterion: str | None) -> dict[str, An
     return spec
 
 
-def _permitted(access: Access, item: Item | None, meant: CatalogObject) -> None:
-    """A test costs money and shows what the source says: it needs a right to the subscription and one to the source."""
-    if not access.may("subscribe").allowed:
-        owner = sponsor(access.facts, item) if item is not None else access.caller.name
-        access.require("operate", of_subscription(meant.name, owner) if item is not None else None)
+def _may_use(access: Access, item: Item | None, name: str) -> None:
+    if access.may("subscribe").allowed:
+        return
+    mine = None if item is None else of_subscription(name, sponsor(access.facts, item))
+    access.require("subscribe" if mine is None else "operate", mine)
+
+
+def _may_see(access: Access, meant: CatalogObject) -> None:
     asking, wake = access.caller.asking(access.tenant, access.at), Wake.of(meant.spec)
     decision = may_observe(access.facts, asking, wake)
     if not decision.allowed:
