@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -24,7 +25,7 @@ from sereno.mailbox.audit import keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
 from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine import asking, bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
@@ -32,6 +33,8 @@ from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
 NAME = "sereno-control"
+ANSWERED_WITHIN_SECONDS = 150.0
+"""By the execution plane, when it has to ask a model."""
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -60,6 +63,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 checkpoints=settings.audit_checkpoint_file,
                 audit_keys=audit_keys,
                 judged=bool(settings.evaluators),
+                ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:

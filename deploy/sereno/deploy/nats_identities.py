@@ -15,14 +15,18 @@ from sereno.mailbox.engine.bus import BUCKET_STREAM, INGRESS, MANIFESTS, REPORTS
 OPERATOR = "operator"
 _BUCKET = BUCKET_STREAM
 _API = "$JS.API"
+_ANSWERED_WITHIN = "15m"
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The subjects that a user may publish to and subscribe to, its own inbox aside."""
+    """The subjects that a user may publish to and subscribe to, its own inbox aside; what comes on one of `answers` it
+    may answer once, in the inbox of whoever asked.
+    """
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 def _reads_bucket() -> tuple[str, ...]:
@@ -67,6 +71,7 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_consumes(REPORTS),
             "sereno.ingress.*",
             "sereno.reports.control.*",
+            "sereno.ask.>",
         ),
         subscribe=("sereno.hint.>",),
     ),
@@ -91,6 +96,7 @@ PERMISSIONS: Mapping[str, Permissions] = {
     ),
     "evaluator": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.wake.*.*"),
+        answers=("sereno.ask.test.*", "sereno.ask.replay.*"),
     ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),
@@ -124,10 +130,10 @@ def users(identities: Mapping[str, str]) -> list[dict[str, object]]:
 def _user(identity: NatsIdentity) -> dict[str, object]:
     allowed = PERMISSIONS[identity.name]
     inbox = f"{inbox_prefix(identity.seed)}.>"
-    return {
-        "nkey": identity.public_key,
-        "permissions": {
-            "publish": {"allow": list(allowed.publish)},
-            "subscribe": {"allow": [inbox, *allowed.subscribe]},
-        },
+    permissions: dict[str, object] = {
+        "publish": {"allow": list(allowed.publish)},
+        "subscribe": {"allow": [inbox, *allowed.subscribe, *allowed.answers]},
     }
+    if allowed.answers:
+        permissions["allow_responses"] = {"max": 1, "expires": _ANSWERED_WITHIN}
+    return {"nkey": identity.public_key, "permissions": permissions}
