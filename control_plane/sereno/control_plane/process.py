@@ -19,6 +19,8 @@ from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
+from sereno.control_plane.stop_keeping import StopKeeper
+from sereno.control_plane.stop_orders import Orders
 from sereno.control_plane.store.engine import open_engine
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
@@ -45,6 +47,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            orders = Orders(nats)
             app = create_app(
                 engine,
                 execution_url=settings.execution_url,
@@ -53,6 +56,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 signing_key=key,
                 checkpoints=settings.audit_checkpoint_file,
                 judged=bool(settings.evaluators),
+                orders=orders,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
@@ -60,6 +64,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Publisher(engine, nats, key).run(stop))
                 tasks.create_task(Relay(pool, nats, SCHEMA).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats).run(stop))
+                tasks.create_task(StopKeeper(engine, orders).run(stop))
                 if settings.audit_checkpoint_file is not None:
                     checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file)
                     tasks.create_task(checkpointer.run(stop))

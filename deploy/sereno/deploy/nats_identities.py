@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 import nkeys
 
-from sereno.mailbox.engine.bus import BUCKET_STREAM, INGRESS, MANIFESTS, REPORTS, inbox_prefix
+from sereno.mailbox.engine.bus import (
+    BUCKET_STREAM,
+    INGRESS,
+    MANIFESTS,
+    REPORTS,
+    REVALIDATE_SUBJECT,
+    STOP_SUBJECT,
+    inbox_prefix,
+)
 
 OPERATOR = "operator"
 _BUCKET = BUCKET_STREAM
@@ -23,6 +31,8 @@ class Permissions:
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...] = ()
+    answers: bool = False
+    """Whether it may answer a request that it heard, once."""
 
 
 def _reads_bucket() -> tuple[str, ...]:
@@ -67,8 +77,10 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_consumes(REPORTS),
             "sereno.ingress.*",
             "sereno.reports.control.*",
+            STOP_SUBJECT,
         ),
-        subscribe=("sereno.hint.>",),
+        subscribe=("sereno.hint.>", REVALIDATE_SUBJECT),
+        answers=True,
     ),
     "gateway": Permissions(
         publish=(
@@ -77,8 +89,10 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_looks_for(INGRESS),
             "sereno.ingress.*",
             "sereno.wake.*.*",
+            REVALIDATE_SUBJECT,
         ),
-        subscribe=("sereno.wake.>",),
+        subscribe=("sereno.wake.>", STOP_SUBJECT),
+        answers=True,
     ),
     "listeners": Permissions(
         publish=(
@@ -94,6 +108,8 @@ PERMISSIONS: Mapping[str, Permissions] = {
     ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),
+        subscribe=(STOP_SUBJECT,),
+        answers=True,
     ),
 }
 
@@ -124,10 +140,10 @@ def users(identities: Mapping[str, str]) -> list[dict[str, object]]:
 def _user(identity: NatsIdentity) -> dict[str, object]:
     allowed = PERMISSIONS[identity.name]
     inbox = f"{inbox_prefix(identity.seed)}.>"
-    return {
-        "nkey": identity.public_key,
-        "permissions": {
-            "publish": {"allow": list(allowed.publish)},
-            "subscribe": {"allow": [inbox, *allowed.subscribe]},
-        },
+    permissions: dict[str, object] = {
+        "publish": {"allow": list(allowed.publish)},
+        "subscribe": {"allow": [inbox, *allowed.subscribe]},
     }
+    if allowed.answers:
+        permissions["allow_responses"] = {"max": 1, "expires": "1m"}
+    return {"nkey": identity.public_key, "permissions": permissions}

@@ -14,6 +14,7 @@ from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.pipeline.settling import Settler
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.stops.responder import Responder
 from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.reaper import Reaper
@@ -42,6 +43,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 )
                 tasks.create_task(Releaser(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(Settler(engines.pool).run(stop))
+                tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))

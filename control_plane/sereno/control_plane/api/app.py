@@ -9,12 +9,22 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import approvals, audit, changing, endpoints, grants, identity, reading
+from sereno.control_plane.api import (
+    approvals,
+    audit,
+    changing,
+    endpoints,
+    grants,
+    identity,
+    reading,
+    stops,
+)
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
 from sereno.control_plane.publishing.signing_key import SigningKey
+from sereno.control_plane.stop_orders import Orders
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
 from sereno.mailbox.engine.problems import Problem
@@ -49,6 +59,7 @@ def create_app(
     signing_key: SigningKey | None = None,
     checkpoints: Path | None = None,
     judged: bool = False,
+    orders: Orders | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
@@ -61,6 +72,7 @@ def create_app(
     app.state.facts = KnownFacts(engine)
     app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
     app.state.judged = judged
+    app.state.orders = orders or Orders()
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
@@ -75,6 +87,7 @@ def create_app(
         grants.router,
         approvals.router,
         audit.router,
+        stops.router,
     ):
         app.include_router(router, responses=_PROBLEMS)
 

@@ -8,10 +8,17 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from sereno.control_plane import stopping
 from sereno.control_plane.reports.fold import fold
 from sereno.control_plane.store import suspensions
 from sereno.control_plane.store.tables import INBOX, SUBSCRIPTION_ACTIVITY
-from sereno.subscriptions.report import ActivityReport, Report, SuspensionEnded, SuspensionReport
+from sereno.subscriptions.report import (
+    ActivityReport,
+    Report,
+    StopReport,
+    SuspensionEnded,
+    SuspensionReport,
+)
 
 # Longer than the stream keeps a report, so that no redelivery outlives its mark.
 KEEP = timedelta(days=14)
@@ -47,6 +54,7 @@ async def receive(connection: AsyncConnection, reports: Mapping[Position, Report
     new = [reports[position] for position in fresh]
     await suspensions.begin(connection, (one for one in new if isinstance(one, SuspensionReport)))
     await suspensions.end(connection, (one for one in new if isinstance(one, SuspensionEnded)))
+    await stopping.fold(connection, [one for one in new if isinstance(one, StopReport)])
     sums = fold(one for one in new if isinstance(one, ActivityReport))
     if sums:
         rows = [

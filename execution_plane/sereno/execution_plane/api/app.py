@@ -17,6 +17,7 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
@@ -86,7 +87,8 @@ def create_app(parts: Parts) -> FastAPI:
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests):
+    stops = stops_http.router(parts.mailbox.pool, callers.member)
+    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests, stops):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
