@@ -20,6 +20,8 @@ from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.recording import PLANE
 from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
+from sereno.control_plane.stop_keeping import StopKeeper
+from sereno.control_plane.stop_orders import Orders
 from sereno.control_plane.store.engine import open_engine
 from sereno.mailbox.audit import keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
@@ -55,6 +57,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            orders = Orders(nats)
             app = create_app(
                 engine,
                 execution_url=settings.execution_url,
@@ -64,6 +67,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 audit_keys=audit_keys,
                 judged=bool(settings.evaluators),
                 ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
+                orders=orders,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
@@ -71,6 +75,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Publisher(engine, nats, key).run(stop))
                 tasks.create_task(Relay(pool, nats, PLANE).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats, audit_keys).run(stop))
+                tasks.create_task(StopKeeper(engine, orders).run(stop))
                 if settings.audit_checkpoint_file is not None:
                     checkpointer = Checkpointer(pool, PLANE, audit_key, settings.audit_checkpoint_file)
                     tasks.create_task(checkpointer.run(stop))

@@ -185,6 +185,9 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},
     "POST /v1/approvals/{identifier}/deny": {"admin", "approver"},
     "POST /v1/answers/{message}": {"admin", "approver"},
+    "GET /v1/stops": EVERYBODY,
+    "POST /v1/stops": OPERATORS,
+    "POST /v1/stops/release": ADMINS,
     "GET /v1/policy": EVERYBODY,
     "GET /v1/can": EVERYBODY,
 }

@@ -18,12 +18,14 @@ from sereno.control_plane.api import (
     grants,
     identity,
     reading,
+    stops,
     testing,
 )
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
+from sereno.control_plane.stop_orders import Orders
 from sereno.mailbox.audit.keys import Trusted
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.asking import Ask
@@ -62,6 +64,7 @@ def create_app(
     audit_keys: Trusted | None = None,
     judged: bool = False,
     ask: Ask | None = None,
+    orders: Orders | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
@@ -75,6 +78,7 @@ def create_app(
     app.state.facts = KnownFacts(engine)
     app.state.checkpoints, app.state.audit_keys = checkpoints, audit_keys or {}
     app.state.judged, app.state.ask = judged, ask
+    app.state.orders = orders or Orders()
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
@@ -91,6 +95,7 @@ def create_app(
         approvals.router,
         audit.router,
         testing.router,
+        stops.router,
     ):
         app.include_router(router, responses=_PROBLEMS)
 
