@@ -87,7 +87,10 @@ WITH due AS MATERIALIZED (
             SELECT FROM execution.mcp_slot f
             WHERE f.tenant_id = s.tenant_id AND f.account = s.account AND f.until <= $1
         )
-        AND NOT EXISTS (SELECT FROM mailbox.stop WHERE scope IN ('*', s.tenant_id))
+        AND NOT EXISTS (
+            SELECT FROM mailbox.stop
+            WHERE scope = ANY (mailbox.scopes_over(s.tenant_id, NULL, NULL, 'mcp/' || s.connector))
+        )
     ORDER BY s.next_poll
     LIMIT $2
     FOR UPDATE OF s SKIP LOCKED
