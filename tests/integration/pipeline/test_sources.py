@@ -181,10 +181,12 @@ async def test_items_of_one_moment_over_pages_all_arrive_and_the_mark_stays_befo
 async def test_a_source_that_fails_stalls_is_told_of_once_and_comes_back(
     clock: SourceClock, script: Script, fail: str, sentence: str
 ) -> None:
-    quick = items(script, limits={"time": "300ms", "bytes": "1MiB"})
-    await clock.plane.in_force(quick, watching("new"))
+    await clock.plane.in_force(items(script), watching("new"))
     await clock.poll()
     script.write(fail=fail)
+    if fail == "hang":
+        quick = items(script, limits={"time": "300ms"}).model_copy(update={"version": 2})
+        await clock.plane.in_force(quick, watching("new"))
     for _ in range(4):
         await clock.poll(timedelta(hours=2))
     found = await clock.source()
@@ -194,6 +196,7 @@ async def test_a_source_that_fails_stalls_is_told_of_once_and_comes_back(
     events = await clock.plane.rows("select payload from execution.outbox")
     assert sum(b"sereno.platform.source.stalled" in row["payload"] for row in events) == 1
     script.write(fail=None, items=[{"id": "x"}])
+    await clock.plane.in_force(items(script).model_copy(update={"version": 3}), watching("new"))
     await clock.poll(timedelta(hours=2))
     assert await clock.woken() == [("new", "x")]
     assert (await clock.source())["state"] == "active"
