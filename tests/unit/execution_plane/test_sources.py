@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sereno.envelope.encode import dumps_batch
+from sereno.execution_plane.evaluator.item import item_of
 from sereno.execution_plane.listeners.mcp.answer import Answer, records
 from sereno.execution_plane.listeners.mcp.definitions import Definition, check
 from sereno.execution_plane.listeners.mcp.extraction import (
@@ -19,10 +22,12 @@ from sereno.execution_plane.listeners.mcp.extraction import (
 )
 from sereno.execution_plane.listeners.mcp.novelty import Memory, news
 from sereno.execution_plane.listeners.mcp.progress import Progress
+from sereno.execution_plane.listeners.mcp.signal import Origin, View, of_item
 from sereno.subscriptions import observation
 from sereno.subscriptions.models import ConnectorSpec
 from sereno.subscriptions.models.source import McpSource
 from tests.connectors import spec
+from tests.passages import NOON, receiptid
 
 LOG = """Commit history:
 Commit: aa
@@ -179,3 +184,20 @@ def test_what_is_shared_is_what_is_asked_alike() -> None:
     assert observation.view(one, subscription="s") != observation.view(
         source(project=["id"]), subscription="s"
     )
+
+
+@pytest.mark.parametrize(("egress", "sensitivity"), [("local", "confidential"), ("remote", "internal")])
+def test_what_may_not_leave_the_machine_is_judged_by_local_models_alone(
+    egress: Any, sensitivity: str
+) -> None:
+    origin = Origin("acme", "c", "t", "call", "internal", egress)
+    signal = of_item(found("a"), View("v"), origin, receiptid(1), NOON)
+    assert signal is not None
+    assert item_of("a", orjson.loads(dumps_batch([signal]))[0]).sensitivity == sensitivity
+
+
+def test_an_item_larger_than_an_event_may_be_is_no_signal() -> None:
+    origin = Origin("acme", "c", "t", "call", "internal", "local")
+    large = Found("a", "", {"text": "x" * 70_000, "id": "a"})
+    assert of_item(large, View("v"), origin, receiptid(1), NOON) is None
+    assert of_item(large, View("v", project=("id",)), origin, receiptid(1), NOON) is not None

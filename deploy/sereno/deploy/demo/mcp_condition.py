@@ -14,6 +14,7 @@ from sereno.deploy.demo.clockwork import acked, agent_command, declare
 from sereno.deploy.demo.model_server import word_spotter
 from sereno.deploy.demo.stage import Stage, UnexpectedError, expect
 from sereno.deploy.faults import StartError
+from sereno.envelope.identifiers import to_people
 
 AGENT, SUBSCRIPTION, CONNECTOR = "payments-reviewer", "payment-commits", "repository"
 WITHOUT = ()
@@ -108,7 +109,7 @@ def _receipt(stage: Stage, commit: str) -> str:
         for one in stage.execution().get("/v1/history")["items"]
         if one["envelope"]["id"] == commit
     ]
-    return f"rcp_{found[0]}" if found else ""
+    return to_people("rcp", found[0]) if found else ""
 
 
 def _decided(stage: Stage, commit: str, outcome: str) -> Mapping[str, Any] | None:
@@ -120,7 +121,7 @@ def _decided(stage: Stage, commit: str, outcome: str) -> Mapping[str, Any] | Non
 
 
 def _evidence(woke: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found: list[Mapping[str, Any]] = woke["cause"]["data"]["evidence"]
+    found: list[Mapping[str, Any]] = woke["cause"]["evidence"]
     return found
 
 
