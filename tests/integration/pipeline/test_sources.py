@@ -36,7 +36,7 @@ def items(script: Script, **more: Any) -> CatalogObject:
     return connector("items", spec(script.command, "list_items", "whoami", "environment", **more))
 
 
-@pytest.mark.req(184, 187)
+@pytest.mark.req(64, 84)
 async def test_g3_a_first_poll_seeds_and_a_backfill_is_bounded(clock: SourceClock, script: Script) -> None:
     script.items(*(f"i{n}" for n in range(500)))
     await clock.plane.in_force(items(script), watching("new"), watching("past", first={"backfill": 3}))
@@ -120,7 +120,6 @@ def declared_with_version(source: dict[str, Any]) -> CatalogObject:
     return found
 
 
-@pytest.mark.req(188)
 async def test_a_hundred_subscriptions_to_one_source_are_one_observation(
     clock: SourceClock, script: Script
 ) -> None:
@@ -213,7 +212,6 @@ async def test_a_server_that_is_killed_is_started_again(clock: SourceClock, scri
     assert len({call["pid"] for call in script.calls}) == 2
 
 
-@pytest.mark.req(189)
 async def test_another_definition_of_a_tool_stops_its_sources_until_a_person_accepts_it(
     clock: SourceClock, script: Script
 ) -> None:
@@ -232,6 +230,7 @@ async def test_another_definition_of_a_tool_stops_its_sources_until_a_person_acc
     assert b'"recheck_due":["new"]' in told.replace(b" ", b"")
 
 
+@pytest.mark.req(65)
 async def test_a_tool_that_writes_is_refused_though_it_says_that_it_reads(
     clock: SourceClock, script: Script
 ) -> None:
@@ -254,6 +253,7 @@ async def test_a_tool_that_writes_is_refused_though_it_says_that_it_reads(
     assert script.calls == []
 
 
+@pytest.mark.req(63, 83)
 async def test_arguments_outside_the_schema_of_the_allow_list_are_not_sent(
     clock: SourceClock, script: Script
 ) -> None:
@@ -315,7 +315,7 @@ def exists(folder: str) -> bool:
     return Path(folder).exists()
 
 
-@pytest.mark.req(190)
+@pytest.mark.req(193, 197)
 async def test_a_credential_is_nowhere_but_with_its_server(
     clock: SourceClock, script: Script, capfd: pytest.CaptureFixture[str]
 ) -> None:

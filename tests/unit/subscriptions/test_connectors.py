@@ -40,7 +40,7 @@ def test_a_connector_reads_with_its_limits_written_out() -> None:
     assert limits == {"time": "10s", "bytes": 1024 * 1024, "calls": "3600/hour", "in_flight": 1}
 
 
-@pytest.mark.req(187)
+@pytest.mark.req(189)
 @pytest.mark.parametrize(
     "field", ["owner", "purpose", "scope", "retention", "control", "sensitivity", "egress", "allow"]
 )
