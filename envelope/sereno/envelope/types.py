@@ -14,6 +14,8 @@ SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
+MILESTONE = "sereno.platform.milestone"
+SOURCE_STALLED = "sereno.platform.source.stalled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,13 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "A message used up its attempts or its time, was rejected, or was ended by a person.",
     ),
+    EventType(MILESTONE, "platform", "An agent says, with the lease of its work, that it has come so far."),
     EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
+    EventType(
+        SOURCE_STALLED,
+        "platform",
+        "A source that is followed could not be read several times in a row; what was read last stays in force.",
+    ),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",

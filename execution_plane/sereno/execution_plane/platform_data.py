@@ -5,7 +5,13 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from sereno.envelope.types import MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import (
+    MESSAGE_DEAD,
+    MILESTONE,
+    RUN_FINISHED,
+    SOURCE_STALLED,
+    SUBSCRIPTION_SUSPENDED,
+)
 
 
 class _Data(BaseModel):
@@ -33,6 +39,24 @@ class MessageDead(_Data):
     reason: str
 
 
+class Milestone(BaseModel):
+    """An agent has come so far; what else it says of it is its own."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str | None = None
+
+
+class SourceStalled(_Data):
+    """A source could not be read so often in a row; it is told once until it answers again."""
+
+    source: str
+    subscription: str
+    failures: int
+    fault: str
+    at: AwareDatetime
+
+
 class SubscriptionSuspended(_Data):
     """A subscription, or one object of it (`subject`), stands still until an authorised person lifts it."""
 
@@ -48,6 +72,8 @@ class SubscriptionSuspended(_Data):
 DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
+    MILESTONE: Milestone,
+    SOURCE_STALLED: SourceStalled,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
 }
 """By type of event."""
