@@ -102,7 +102,13 @@ async def test_a_wake_is_explained_from_cause_to_holders(plane: Plane, asker: As
         "storm",
     ]
     assert decision["contract"]["version"] == 1
-    assert decision["authority"] == {"owner": "user:marta", "created_by": "user:marta", "mode": "draft"}
+    assert decision["authority"] == {
+        "owner": "user:marta",
+        "created_by": "user:marta",
+        "mode": "draft",
+        # The manifest of this test carries no policies, so none was asked.
+        **dict.fromkeys(("policy", "rule", "sponsor")),
+    }
     delivery = decision["delivery"]
     assert (delivery["state"], delivery["attempts"]) == ("acked", 1)
     assert [(lease["token"], lease["ended"]) for lease in delivery["holders"]] == [

@@ -103,6 +103,7 @@ def _decision(evidence: Evidence, verdict: Row) -> dict[str, Any]:
             "owner": declared.spec.get("owner"),
             "created_by": declared.created_by,
             "mode": declared.spec.get("mode"),
+            **_policy(verdict),
         },
         "guards": verdict["guards"],
         "clocks": {
@@ -114,6 +115,12 @@ def _decision(evidence: Evidence, verdict: Row) -> dict[str, Any]:
         "would_have_changed_it": words.would_have_changed,
         "can_be_done_now": words.can_do_now,
     }
+
+
+def _policy(verdict: Row) -> dict[str, str | None]:
+    """By which policy and rule it had the right to wake, as was stored then; nothing where no policy was asked."""
+    numbers = next((one["numbers"] for one in verdict["guards"] if one["guard"] == "rights"), {})
+    return {name: numbers.get(name) for name in ("policy", "rule", "sponsor")}
 
 
 def _words(verdict: Row) -> Wording:
