@@ -15,7 +15,6 @@ SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
 MILESTONE = "sereno.platform.milestone"
-SOURCE_STALLED = "sereno.platform.source.stalled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,6 @@ CATALOGUE: tuple[EventType, ...] = (
     ),
     EventType(MILESTONE, "platform", "An agent says, with the lease of its work, that it has come so far."),
     EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
-    EventType(
-        SOURCE_STALLED,
-        "platform",
-        "A source that is followed could not be read several times in a row; what was read last stays in force.",
-    ),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",

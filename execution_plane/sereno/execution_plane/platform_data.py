@@ -5,13 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from sereno.envelope.types import (
-    MESSAGE_DEAD,
-    MILESTONE,
-    RUN_FINISHED,
-    SOURCE_STALLED,
-    SUBSCRIPTION_SUSPENDED,
-)
+from sereno.envelope.types import MESSAGE_DEAD, MILESTONE, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
 
 
 class _Data(BaseModel):
@@ -47,16 +41,6 @@ class Milestone(BaseModel):
     name: str | None = None
 
 
-class SourceStalled(_Data):
-    """A source could not be read so often in a row; it is told once until it answers again."""
-
-    source: str
-    subscription: str
-    failures: int
-    fault: str
-    at: AwareDatetime
-
-
 class SubscriptionSuspended(_Data):
     """A subscription, or one object of it (`subject`), stands still until an authorised person lifts it."""
 
@@ -73,7 +57,6 @@ DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
     MILESTONE: Milestone,
-    SOURCE_STALLED: SourceStalled,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
 }
 """By type of event."""

@@ -14,10 +14,10 @@ from sereno.envelope.event import Event
 from sereno.envelope.genealogy import Genealogy
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
 from sereno.envelope.receipt import Receipt, receive
-from sereno.envelope.types import SOURCE_STALLED, SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import SUBSCRIPTION_SUSPENDED
 from sereno.execution_plane.gateway.group_commit import MAX_BYTES, MAX_EVENTS
 from sereno.execution_plane.guards.suspension import Suspension
-from sereno.execution_plane.platform_data import SourceStalled, SubscriptionSuspended
+from sereno.execution_plane.platform_data import SubscriptionSuspended
 from sereno.mailbox.engine import bus, outbox
 
 ORIGIN = "platform"
@@ -84,22 +84,6 @@ def suspended(one: Suspension, sentence: str) -> Envelope:
         state="begun",
         subject=one.subscription,
         at=one.at,
-    )
-
-
-def stalled(
-    tenant: str, source: str, subscription: str, *, failures: int, fault: str, at: datetime
-) -> Envelope:
-    """The event that a source of a subscription cannot be read for the time being, each time that begins."""
-    data = SourceStalled(source=source, subscription=subscription, failures=failures, fault=fault, at=at)
-    return envelope_of(
-        SOURCE_STALLED,
-        data,
-        tenant=tenant,
-        thing=f"source/{source}",
-        state=f"stalled/{at.isoformat()}",
-        subject=subscription,
-        at=at,
     )
 
 

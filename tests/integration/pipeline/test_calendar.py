@@ -9,7 +9,6 @@ import pytest
 
 from sereno.execution_plane.listeners import ledger, rebuild
 from sereno.execution_plane.listeners.calendar.sources.look import Last, Look, Resource
-from sereno.execution_plane.platform_data import SourceStalled
 from sereno.subscriptions.models.source import CalendarSource
 from tests.calendars import CalendarClock, CalendarFile, calendar, followed
 from tests.driven_clock import DAY
@@ -236,15 +235,6 @@ async def test_a_source_that_is_away_keeps_what_was_read_and_is_told(
     for minute in range(1, 30):
         await clock.turn(at(10, minute))
     assert await clock.told() == ["calendar_away"]
-    # Once until it answers again, whoever listens to the platform.
-    events = await clock.plane.rows(
-        "select convert_from(payload, 'utf8')::json -> 0 as event from execution.outbox"
-        " where convert_from(payload, 'utf8') like '%sereno.platform.source.stalled%'"
-    )
-    [stalled] = [row["event"] for row in events]
-    assert (stalled["origin"], stalled["trust"], stalled["subject"]) == ("platform", "platform", "prepare")
-    told = SourceStalled.model_validate(stalled["data"])
-    assert (told.source, told.failures) == ("calendar/prepare", 3)
     file.path.write_text("<html>please log in</html>")
     await clock.turn(at(14))
     await clock.turn(at(14, 50))

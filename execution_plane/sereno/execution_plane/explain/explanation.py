@@ -160,7 +160,7 @@ def _unmatched(evidence: Evidence, question: Question) -> Iterator[dict[str, Any
     for version in evidence.in_force:
         name = version.object.name
         if name not in decided and question.subscription in (None, name):
-            yield not_matched(version, event)
+            yield not_matched(version, event) | {"not_concerned_that_hour": evidence.filtered.get(name, 0)}
 
 
 def _sentence(evidence: Evidence, decisions: Sequence[Mapping[str, Any]], unmatched: Sequence[Row]) -> str:

@@ -46,6 +46,7 @@ class Forgetting:
             ("forget_subjects", timedelta()),
             ("forget_reservations", self.closed),
             ("forget_batches", self.closed),
+            ("forget_filtered", self.closed),
         ):
             count = self.page
             while count >= self.page:

@@ -73,3 +73,15 @@ with due as (
         last_delivered_at = greatest(o.last_delivered_at, excluded.last_delivered_at)
 )
 select count(*) from gone
+
+-- name: forget_filtered
+with due as (
+    select ctid from execution.filtered_out
+    where hour <= (select clock_timestamp()) - $1::interval
+    order by hour
+    limit $2
+    for update skip locked
+), gone as (
+    delete from execution.filtered_out where ctid = any(array(select ctid from due)) returning 1
+)
+select count(*) from gone

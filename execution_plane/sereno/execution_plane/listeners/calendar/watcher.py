@@ -15,10 +15,9 @@ from sereno.execution_plane.listeners.calendar.reckoning import Reckoned, reckon
 from sereno.execution_plane.listeners.calendar.sources.look import Last, Look, Source, SourceAwayError
 from sereno.execution_plane.listeners.calendar.sources.readable import readable
 from sereno.execution_plane.listeners.schedules import Stamp, manifests
-from sereno.execution_plane.platform_events import outgoing, stalled
 from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection, AnyPool
-from sereno.mailbox.engine import faults, outbox
+from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, logger
 
@@ -165,9 +164,3 @@ async def _looked(connection: AnyConnection, turn: Turn, seen: _Seen, now: datet
     if fault:
         _log.warning("calendar_away", tenant=followed.tenant, subscription=followed.subscription, error=fault)
         await notices.record(connection, telling.of_away(followed, failures, fault))
-    if fault and failures == telling.AWAY_AFTER:
-        source = f"calendar/{followed.subscription}"
-        event = stalled(
-            followed.tenant, source, followed.subscription, failures=failures, fault=fault[:500], at=now
-        )
-        await outbox.append(connection, "execution", outgoing([event]))

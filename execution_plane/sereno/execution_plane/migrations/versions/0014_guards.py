@@ -19,6 +19,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.execute("drop table execution.filtered_out")
     op.execute("drop table execution.opening")
     op.execute("alter table execution.batch drop column delivered_at")
     op.execute("alter table execution.subscription_state drop constraint subscription_state_arrivals")

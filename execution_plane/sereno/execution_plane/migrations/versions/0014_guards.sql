@@ -24,3 +24,13 @@ create table execution.opening (
 alter table execution.batch add column delivered_at timestamptz;
 update execution.batch set delivered_at = closed_at where message_id is not null;
 
+
+-- How many events of its source a subscription was not concerned by, for they leave no verdict.
+create table execution.filtered_out (
+    tenant_id    text        not null,
+    subscription text        not null,
+    hour         timestamptz not null,
+    events       bigint      not null,
+    primary key (tenant_id, subscription, hour)
+);
+create index filtered_out_by_age on execution.filtered_out (hour);
