@@ -15,6 +15,7 @@ SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
 MILESTONE = "sereno.platform.milestone"
+ESTOP = "sereno.platform.estop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "What waited for a person was decided: an approval, or the answer to parked work.",
     ),
+    EventType(ESTOP, "platform", "The emergency stop of a scope was engaged or released."),
     EventType(
         MESSAGE_DEAD,
         "platform",
