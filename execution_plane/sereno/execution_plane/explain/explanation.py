@@ -119,7 +119,7 @@ def _decision(evidence: Evidence, verdict: Row) -> dict[str, Any]:
 
 def _policy(verdict: Row) -> dict[str, str | None]:
     """By which policy and rule it had the right to wake, as was stored then; nothing where no policy was asked."""
-    numbers = next((one["numbers"] for one in verdict["guards"] if one["guard"] == "rights"), {})
+    numbers: Row = next((one["numbers"] for one in verdict["guards"] if one["guard"] == "rights"), {})
     return {name: numbers.get(name) for name in ("policy", "rule", "sponsor")}
 
 
