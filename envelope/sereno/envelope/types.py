@@ -18,6 +18,7 @@ SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
+MILESTONE = "sereno.platform.milestone"
 ESTOP = "sereno.platform.estop"
 
 
@@ -51,6 +52,7 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "A message used up its attempts or its time, was rejected, or was ended by a person.",
     ),
+    EventType(MILESTONE, "platform", "An agent says, with the lease of its work, that it has come so far."),
     EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
     EventType(
         SOURCE_CHANGED,

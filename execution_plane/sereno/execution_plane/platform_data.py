@@ -9,6 +9,7 @@ from sereno.envelope.types import (
     CURSOR_LOST,
     ESTOP,
     MESSAGE_DEAD,
+    MILESTONE,
     RUN_FINISHED,
     SOURCE_CHANGED,
     SOURCE_STALLED,
@@ -39,6 +40,14 @@ class MessageDead(_Data):
     agent: str
     subscription: str
     reason: str
+
+
+class Milestone(BaseModel):
+    """An agent has come so far; what else it says of it is its own."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str | None = None
 
 
 class SubscriptionSuspended(_Data):
@@ -102,6 +111,7 @@ class EmergencyStop(_Data):
 DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
+    MILESTONE: Milestone,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
     SOURCE_STALLED: SourceStalled,
     SOURCE_CHANGED: SourceChanged,

@@ -15,6 +15,7 @@ from sereno.execution_plane.accounts import usage_log
 from sereno.execution_plane.accounts.usage_log import Used
 from sereno.execution_plane.guards.changes import Change, Charge, RememberPatience, Suspend
 from sereno.execution_plane.guards.condition import criterion_version, met
+from sereno.execution_plane.guards.delivery import identity_of
 from sereno.execution_plane.guards.judgement import EvaluationError, Judged
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.patience import DEFAULT_ERRORS, Patience, tried
@@ -94,12 +95,15 @@ async def settle(
         suspensions=await guard_state.suspensions(conn, {key}),
         patience=await guard_state.patience(conn, {key}),
     )
-    changes = [*await _charges(conn, policy, usage, at), *_patience(ledger, candidate, answer, at)]
+    charges = await _charges(conn, policy, usage, at)
+    changes = [*charges, *_patience(ledger, candidate, answer, at)]
     ledger.apply(changes)
     done = Resolution(ledger, Setting(at, {}))
     done.changes.add(changes)
     await guard_changes.write_memories(conn, done.changes, ledger)
     await guard_changes.write_budgets(conn, done.changes, at)
+    identity = identity_of(at, *map(str, names), str(candidate.token))
+    await guard_changes.write_charges(conn, candidate.tenant, identity, charges, at)
     await guard_changes.write_suspensions(conn, done.changes)
     await commit.deposit_messages(conn, done)
     await usage_log.write(conn, "evaluation", _used(candidate, policy, answer, usage, at))

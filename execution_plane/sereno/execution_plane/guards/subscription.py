@@ -153,6 +153,7 @@ def of_spec(
             limits.expires,
             revoked=rights.revoked,
             revoked_at=rights.revoked_at,
+            authority=rights.authority,
             owner_removed=rights.owner_removed,
             agent_suspended=rights.agent_suspended,
             verified_sender_only=spec.sender == "verified",
