@@ -58,6 +58,21 @@ def try_before(sereno: Running, folder: Path) -> None:
     assert sereno.ready("reviewer") == 0
 
 
+def label_and_edit(sereno: Running, folder: Path) -> None:
+    """What people labelled stands before a criterion that judges it worse."""
+    events = [(str(n), "right") for n in (1, 2, 3, 4)]
+    for event, word in events:
+        sereno.command("sub", "label", event, word)
+    [now] = json.loads(sereno.command("sub", "quality", "review-pull-requests", "--json"))["criteria"]
+    assert (now["met"], now["not_met"], now["precision"], now["recall"]) == (2, 2, 1.0, 1.0)
+    edit = folder / "edit.yaml"
+    edit.write_text(CONDITION.replace("0.6", "0.95"), encoding="utf-8")
+    sereno.command("apply", "-f", str(edit), code=Exit.REFUSED)
+    shown = sereno.command("sub", "quality", "review-pull-requests", "--replay")
+    assert "4 labelled: 4 were right, 4 are now" in shown
+    sereno.command("apply", "-f", str(edit), "--without-replay")
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.req(7, 18)
 def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -80,6 +95,7 @@ def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathF
             used = sereno.execution("GET", "/v1/usage?by=model")["items"]
             assert [(one["name"], one["evaluations"]) for one in used if one["evaluations"]] == [("tiny", 4)]
             assert [(one["name"], one["tests"]) for one in used if one["tests"]] == [("tiny", 2)]
+            label_and_edit(sereno, folder)
             logs = "".join(path.read_text() for path in (folder / "data").rglob("*.log"))
     assert set(model.authorizations) == {f"Bearer {KEY}"}
     assert KEY not in logs + taken

@@ -4,6 +4,7 @@ _PLANE = "sereno.execution_plane"
 WORDS = {
     "simulate": f"{_PLANE}.simulate.command",
     "explain": f"{_PLANE}.explain.command",
+    "sub": f"{_PLANE}.quality.commands",
     "usage": f"{_PLANE}.usage.command",
     "calibrate": f"{_PLANE}.simulate.calibrate_command",
     "schedule": f"{_PLANE}.schedule_commands",

@@ -15,7 +15,8 @@ from sereno.execution_plane.evaluator import model_call
 from sereno.execution_plane.evaluator.declared import DeclaredEvaluator
 from sereno.execution_plane.evaluator.evaluation import Evaluation, Remembered
 from sereno.execution_plane.evaluator.judging import Judging
-from sereno.execution_plane.evaluator.testing import MOST_IN_A_MINUTE, TestNow
+from sereno.execution_plane.evaluator.metering import MOST_IN_A_MINUTE, Meter
+from sereno.execution_plane.evaluator.testing import TestNow
 from sereno.execution_plane.large_data import store
 from sereno.execution_plane.large_data.claim_check import withhold
 from sereno.execution_plane.pipeline.directory import Directory
@@ -60,11 +61,11 @@ def model() -> Iterator[ScriptedModel]:
 
 
 @asynccontextmanager
-async def evaluating(model: ScriptedModel, **changed: Any) -> AsyncIterator[Evaluation]:
+async def evaluating(server: ScriptedModel, **changed: Any) -> AsyncIterator[Evaluation]:
     given = {
         "name": "own",
         "model": "tiny",
-        "url": model.url,
+        "url": server.url,
         "egress": "local",
         "input_price": 10000,
         **changed,
@@ -81,7 +82,7 @@ def question(subscription: CatalogObject = ASKED, *events: Any, **more: Any) -> 
 
 
 def now_in(plane: Plane, evaluation: Evaluation) -> TestNow:
-    return TestNow(plane.pool, plane.catalog, evaluation, os.urandom)
+    return TestNow(plane.pool, evaluation, Meter(plane.pool, plane.catalog, os.urandom))
 
 
 @pytest.mark.req(95)

@@ -17,6 +17,7 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.quality import http as quality_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
@@ -81,12 +82,24 @@ def create_app(parts: Parts) -> FastAPI:
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    quality = quality_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests):
+    for router in (
+        mailbox,
+        explain,
+        deliveries,
+        history,
+        quality,
+        usage,
+        data,
+        previews,
+        calendars,
+        manifests,
+    ):
         app.include_router(router, responses=_PROBLEMS)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
