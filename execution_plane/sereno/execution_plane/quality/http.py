@@ -11,7 +11,7 @@ from sereno.envelope.identifiers import to_people
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.catalog.rights import facts_in
 from sereno.execution_plane.deliveries.http import reach
-from sereno.execution_plane.explain.asked import EXPECTED, find
+from sereno.execution_plane.explain.asked import EXPECTED
 from sereno.execution_plane.guards.condition import criterion_version
 from sereno.execution_plane.guards.subscription import Criterion
 from sereno.execution_plane.quality import labels, score
@@ -99,7 +99,7 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
     ) -> LabelAnswer:
         tenants = reach(caller, catalog, tenant)
         async with pool.acquire() as conn, conn.transaction():
-            found = await find(conn, tenants, body.event)
+            found = await labels.meant_by(conn, tenants, body.event)
             if found is None:
                 raise Problem(404, "not_found", f"nothing is known of {body.event}; expected {EXPECTED}")
             meant = await labels.verdict(conn, found, body.subscription)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from sereno.execution_plane.explain.asked import Found
+from sereno.execution_plane.explain.asked import Found, find
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 from sereno.mailbox.engine.problems import Problem
@@ -22,6 +22,15 @@ class Labelled(NamedTuple):
     criterion_version: str
     met: bool
     confidence: float
+
+
+async def meant_by(conn: AnyConnection, tenants: Sequence[str], text: str) -> Found | None:
+    """What a person names: the one judged event with this id, or what else the text names. Raises `Problem`."""
+    # The event of a verdict has the id of its candidate: only one of the two was judged.
+    judged = await conn.fetch(SQL["judged_events"], list(tenants), text)
+    if len(judged) == 1:
+        return Found(judged[0]["tenant_id"], "rcp", judged[0]["receiptid"])
+    return await find(conn, tenants, text)
 
 
 async def verdict(conn: AnyConnection, found: Found, subscription: str | None) -> Labelled:

@@ -15,6 +15,14 @@ select (e ->> 'receiptid')::uuid as receiptid
 from mailbox.message m, json_array_elements(m.envelopes) e
 where m.tenant_id = $1 and m.id = $2
 
+-- name: judged_events
+-- The receipts of an event's id that a condition was judged on. Arguments: tenants, id.
+select distinct r.tenant_id, r.receiptid
+from execution.receipt r
+join execution.verdict v on v.tenant_id = r.tenant_id and v.receiptid = r.receiptid and v.guard = 'condition'
+where r.tenant_id = any($1::text[]) and r.envelope ->> 'id' = $2
+limit 2
+
 -- name: label
 -- The last word counts. Arguments: tenant, receipt, subscription, label, whether it met, criterion version, by whom.
 insert into execution.label (tenant_id, receiptid, subscription, label, fires, criterion_version, by_principal)
