@@ -12,6 +12,7 @@ CONDITION_MET = "sereno.condition.met"
 APPROVAL_RESOLVED = "sereno.platform.approval.resolved"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
+CONTENT_SUSPICIOUS = "sereno.platform.content.suspicious"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
 
@@ -38,6 +39,11 @@ CATALOGUE: tuple[EventType, ...] = (
         APPROVAL_RESOLVED,
         "platform",
         "What waited for a person was decided: an approval, or the answer to parked work.",
+    ),
+    EventType(
+        CONTENT_SUSPICIOUS,
+        "platform",
+        "What a condition is judged on reads like an instruction to a model.",
     ),
     EventType(
         MESSAGE_DEAD,

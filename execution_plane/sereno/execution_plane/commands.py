@@ -5,6 +5,7 @@ WORDS = {
     "simulate": f"{_PLANE}.simulate.command",
     "explain": f"{_PLANE}.explain.command",
     "sub": f"{_PLANE}.quality.commands",
+    "drill": f"{_PLANE}.drill.command",
     "usage": f"{_PLANE}.usage.command",
     "calibrate": f"{_PLANE}.simulate.calibrate_command",
     "schedule": f"{_PLANE}.schedule_commands",

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from sereno.envelope.types import MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import CONTENT_SUSPICIOUS, MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
 
 
 class _Data(BaseModel):
@@ -45,9 +45,19 @@ class SubscriptionSuspended(_Data):
     at: AwareDatetime
 
 
+class ContentSuspicious(_Data):
+    """What a condition is judged on reads like an instruction to a model; `held` says that it was not judged."""
+
+    subscription: str
+    receipt: str
+    signs: tuple[str, ...]
+    held: bool
+
+
 DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
+    CONTENT_SUSPICIOUS: ContentSuspicious,
 }
 """By type of event."""

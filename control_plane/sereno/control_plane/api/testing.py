@@ -81,6 +81,8 @@ class TestedItem(_Shape):
     model: str | None
     verdict: Verdict | None
     error: EvaluationFault | None
+    suspicious: list[str] = Field(description="Signs by which it reads like an instruction to a model.")
+    held: bool = Field(description="It was not judged because of them.")
     meets: bool
 
 

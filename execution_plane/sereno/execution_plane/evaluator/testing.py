@@ -114,6 +114,8 @@ def _item(one: Observed, answer: Answer | None, made: Made | None, criterion: Cr
         "model": None if made is None else made.model,
         "verdict": None,
         "error": None,
+        "suspicious": [] if made is None else list(made.suspicious),
+        "held": made is not None and made.held,
         "meets": False,
     }
     if isinstance(answer, EvaluationError):
