@@ -72,6 +72,8 @@ _SAID_BEFORE = (
     r"password|passwd|passphrase|pwd|secret|api[ _-]?key|access[ _-]?token|auth[ _-]?token|token|credential|"
     r"contraseña|contrasena|clave|secreto|密码|口令|密钥|令牌"
 )
+# A character of the part of an address before the @ (RFC 5322, 3.2.3, and letters of any script).
+_LOCAL = r"[\w.!#$%&'*+/=?^`{|}~-]"
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "SECRET",
@@ -80,7 +82,7 @@ PATTERNS: tuple[Pattern, ...] = (
         ),
         hints=("-----begin",),
     ),
-    Pattern("SECRET", re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"), hints=(".eyj",)),
+    Pattern("SECRET", re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"), hints=(".eyj",)),
     Pattern(
         "SECRET",
         re.compile(
@@ -105,8 +107,12 @@ PATTERNS: tuple[Pattern, ...] = (
             *("whsec_", "npm_", "hf_", "aiza", "ya29."),
         ),
     ),
-    Pattern("SECRET", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"), hints=("akia", "asia")),
-    Pattern("SECRET", re.compile(r"(?i)\bbearer\s+[\w.~+/-]{16,}=*"), hints=("bearer",)),
+    Pattern(
+        "SECRET",
+        re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        hints=("akia", "asia"),
+    ),
+    Pattern("SECRET", re.compile(r"(?i)(?<![A-Za-z0-9])bearer\s+[\w.~+/-]{16,}=*"), hints=("bearer",)),
     Pattern("SECRET", re.compile(r"(?<=://)[^\s/:@\"]+:[^\s/@\"]+(?=@)"), hints=("://",)),
     Pattern(
         "SECRET",
@@ -120,7 +126,7 @@ PATTERNS: tuple[Pattern, ...] = (
             *("contraseña", "contrasena", "clave", "密码", "口令", "密钥", "令牌"),
         ),
     ),
-    Pattern("EMAIL", re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), hints=("@",)),
+    Pattern("EMAIL", re.compile(rf"(?<!{_LOCAL}){_LOCAL}++@(?:[\w-]+\.)+[^\W\d_]{{2,}}"), hints=("@",)),
     Pattern(
         "EMAIL",
         re.compile(
@@ -128,7 +134,9 @@ PATTERNS: tuple[Pattern, ...] = (
         ),
         hints=("(", "["),
     ),
-    Pattern("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){3,8}\b"), iban),
+    Pattern(
+        "IBAN", re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){3,8}(?![A-Za-z0-9])"), iban
+    ),
 )
 # The numbers: each has at least seven digits with at most two separators between, so only what is around such a
 # cluster is looked at; the margin holds what may stand before and after, and the characters beside it.
