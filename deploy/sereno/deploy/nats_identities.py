@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 import nkeys
 
-from sereno.mailbox.engine.bus import BUCKET_STREAM, INGRESS, MANIFESTS, REPORTS, inbox_prefix
+from sereno.mailbox.engine.bus import (
+    BUCKET_STREAM,
+    INGRESS,
+    MANIFESTS,
+    REPORTS,
+    REVALIDATE_SUBJECT,
+    STOP_SUBJECT,
+    inbox_prefix,
+)
 
 OPERATOR = "operator"
 _BUCKET = BUCKET_STREAM
@@ -72,8 +80,10 @@ PERMISSIONS: Mapping[str, Permissions] = {
             "sereno.ingress.*",
             "sereno.reports.control.*",
             "sereno.ask.>",
+            STOP_SUBJECT,
         ),
         subscribe=("sereno.hint.>",),
+        answers=(REVALIDATE_SUBJECT,),
     ),
     "gateway": Permissions(
         publish=(
@@ -82,8 +92,10 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_looks_for(INGRESS),
             "sereno.ingress.*",
             "sereno.wake.*.*",
+            REVALIDATE_SUBJECT,
         ),
         subscribe=("sereno.wake.>",),
+        answers=(STOP_SUBJECT,),
     ),
     "listeners": Permissions(
         publish=(
@@ -100,6 +112,7 @@ PERMISSIONS: Mapping[str, Permissions] = {
     ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),
+        answers=(STOP_SUBJECT,),
     ),
 }
 

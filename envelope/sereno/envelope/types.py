@@ -15,6 +15,7 @@ SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 CONTENT_SUSPICIOUS = "sereno.platform.content.suspicious"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
+ESTOP = "sereno.platform.estop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "What a condition is judged on reads like an instruction to a model.",
     ),
+    EventType(ESTOP, "platform", "The emergency stop of a scope was engaged or released."),
     EventType(
         MESSAGE_DEAD,
         "platform",

@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0011_labels"
-down_revision = "0008_egress"
+down_revision = "0009_audit"
 branch_labels = None
 depends_on = None
 
