@@ -129,7 +129,7 @@ async def dumped(dsn: str) -> str:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.req(7, 18)
+@pytest.mark.req(7, 18, 97, 193)
 def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("judged")
     with serving(judge) as model:

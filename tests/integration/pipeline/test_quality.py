@@ -66,7 +66,7 @@ async def quality(client: httpx.AsyncClient) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.req(97)
+@pytest.mark.req(91, 158)
 async def test_quality_counts_by_version_of_the_criterion(
     plane: Plane, client: httpx.AsyncClient, model: ScriptedModel
 ) -> None:
@@ -104,7 +104,6 @@ async def test_only_a_verdict_can_be_labelled(
     assert await plane.count("execution.label") == 0
 
 
-@pytest.mark.req(97)
 async def test_a_replay_says_how_right_an_edited_criterion_is_and_wakes_nobody(
     plane: Plane, client: httpx.AsyncClient, model: ScriptedModel
 ) -> None:
@@ -130,6 +129,7 @@ async def test_a_replay_says_how_right_an_edited_criterion_is_and_wakes_nobody(
     ]
 
 
+@pytest.mark.req(97)
 async def test_another_model_or_prompt_makes_a_criterion_due_until_it_is_replayed(
     plane: Plane, client: httpx.AsyncClient, model: ScriptedModel
 ) -> None:

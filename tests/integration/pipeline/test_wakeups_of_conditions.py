@@ -48,7 +48,7 @@ def model() -> Iterator[ScriptedModel]:
         yield served
 
 
-@pytest.mark.req(85, 196)
+@pytest.mark.req(85, 92, 93, 94, 198)
 async def test_k1_an_instruction_in_a_mail_is_evidence_marked_untrusted_and_nothing_else(
     plane: Plane, model: ScriptedModel
 ) -> None:
@@ -78,6 +78,7 @@ async def test_k1_an_instruction_in_a_mail_is_evidence_marked_untrusted_and_noth
     assert ATTACK not in system
 
 
+@pytest.mark.req(89, 150)
 async def test_k2_every_failure_of_an_evaluator_is_a_typed_error_and_no_wake_up(
     plane: Plane, model: ScriptedModel
 ) -> None:
@@ -113,7 +114,6 @@ def test_k2_no_kind_of_error_is_without_a_case() -> None:
     assert shown | {"data"} >= TOLD
 
 
-@pytest.mark.req(92)
 async def test_k2_confidential_content_is_judged_by_nobody_rather_than_by_a_remote_model(
     plane: Plane, model: ScriptedModel
 ) -> None:

@@ -135,7 +135,7 @@ PATTERNS: tuple[Pattern, ...] = (
         hints=("(", "["),
     ),
     Pattern(
-        "IBAN", re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){3,8}(?![A-Za-z0-9])"), iban
+        "IBAN", re.compile(r"[A-Z]{2}(?<![A-Za-z0-9]..)\d{2}(?: ?[A-Z0-9]{2,4}){3,8}(?![A-Za-z0-9])"), iban
     ),
 )
 # The numbers: each has at least seven digits with at most two separators between, so only what is around such a
