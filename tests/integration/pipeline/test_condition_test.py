@@ -245,6 +245,7 @@ async def test_what_reads_like_an_instruction_is_labelled_masked_or_held(
     assert any(b"sereno.platform.content.suspicious" in bytes(one["payload"]) for one in events)
     async with plane.pool.acquire() as conn:
         receipt = await of_receipt(conn, TENANT, UUID(ATTACK.receiptid), why_not=False)
+    assert receipt is not None
     assert explain(receipt, Question(False, hooked.name))["decisions"]
 
 
