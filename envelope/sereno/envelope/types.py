@@ -16,6 +16,7 @@ CONDITION_MET = "sereno.condition.met"
 APPROVAL_RESOLVED = "sereno.platform.approval.resolved"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
+CONTENT_SUSPICIOUS = "sereno.platform.content.suspicious"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
 MILESTONE = "sereno.platform.milestone"
@@ -45,6 +46,11 @@ CATALOGUE: tuple[EventType, ...] = (
         APPROVAL_RESOLVED,
         "platform",
         "What waited for a person was decided: an approval, or the answer to parked work.",
+    ),
+    EventType(
+        CONTENT_SUSPICIOUS,
+        "platform",
+        "What a condition is judged on reads like an instruction to a model.",
     ),
     EventType(ESTOP, "platform", "The emergency stop of a scope was engaged or released."),
     EventType(

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from sereno.envelope.types import (
+    CONTENT_SUSPICIOUS,
     CURSOR_LOST,
     ESTOP,
     MESSAGE_DEAD,
@@ -93,6 +94,15 @@ class CursorLost(_Data):
     at: AwareDatetime
 
 
+class ContentSuspicious(_Data):
+    """What a condition is judged on reads like an instruction to a model; `held` says that it was not judged."""
+
+    subscription: str
+    receipt: str
+    signs: tuple[str, ...]
+    held: bool
+
+
 class EmergencyStop(_Data):
     """A scope (`*`, a tenant, or TENANT/agent|subscription|connector|family/NAME) was stopped, or may go on.
 
@@ -116,6 +126,7 @@ DATA: dict[str, type[BaseModel]] = {
     SOURCE_STALLED: SourceStalled,
     SOURCE_CHANGED: SourceChanged,
     CURSOR_LOST: CursorLost,
+    CONTENT_SUSPICIOUS: ContentSuspicious,
     ESTOP: EmergencyStop,
 }
 """By type of event."""
