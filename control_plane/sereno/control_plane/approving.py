@@ -27,9 +27,13 @@ from sereno.control_plane.store import approvals, event_store, heads, rights
 from sereno.control_plane.store.engine import driver
 from sereno.control_plane.store.event_store import Append, StreamId, current_versions, read_streams
 from sereno.mailbox.engine import outbox
+from sereno.mailbox.engine.telemetry import counter
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.policy.authority import may, of_approval
 from sereno.subscriptions.policy.remedy import remedy, sentence
+
+_resolved = counter("sereno.approvals.resolved")
+_answers = counter("sereno.answers.given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,9 @@ async def resolve(
             return done
         versions = await heads.versions(connection, [tenant])
         await connection.commit()
-        return Resolved(after, versions[tenant])
+    if after.state != "pending":
+        _resolved.add(1, {"tenant": tenant, "outcome": after.state})
+    return Resolved(after, versions[tenant])
 
 
 async def _permitted(
@@ -237,4 +243,5 @@ async def answer(
         )
         await recording.chain(connection, recorded)
         await connection.commit()
+    _answers.add(1, {"tenant": tenant, "outcome": str(said.get("outcome"))})
     return None

@@ -15,6 +15,7 @@ from sereno.control_plane.waiting import pause
 from sereno.mailbox.audit import checkpoint, ledger
 from sereno.mailbox.audit.chain import Head
 from sereno.mailbox.audit.checkpoint import Checkpoint
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions.models.types import format_instant
@@ -34,11 +35,14 @@ class Anchors:
 class Checkpointer:
     """Writes a line whenever a chain has grown; the file is only ever appended to."""
 
-    def __init__(self, engine: AsyncEngine, key: SigningKey, path: Path) -> None:
+    def __init__(
+        self, engine: AsyncEngine, key: SigningKey, path: Path, standing: AuditStanding | None = None
+    ) -> None:
         self._engine = engine
         self._key = key
         self._path = path
         self._last: dict[str, Head] = {}
+        self._standing = standing or AuditStanding(PLANE)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`; a database or disk that is away is told and tried again."""
@@ -59,6 +63,7 @@ class Checkpointer:
         line = checkpoint.sign(taken, self._key.private, self._key.id)
         await asyncio.to_thread(_append, self._path, line)
         self._last = ends
+        self._standing.signed(ends)
         return True
 
 

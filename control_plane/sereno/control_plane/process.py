@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -11,20 +12,24 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane import sealing_key
+from sereno.control_plane import gauges, sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
 from sereno.control_plane.checkpointing import Checkpointer
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
+from sereno.control_plane.recording import PLANE
 from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
 from sereno.control_plane.store.engine import open_engine
+from sereno.mailbox import gauges as mailbox_gauges
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
+from sereno.mailbox.engine.readings import Readings, of_process
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
@@ -45,10 +50,22 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            standing = AuditStanding(PLANE)
+            ready = partial(_checks, engine, nats)
+            readings = Readings(
+                {
+                    **of_process(pool, nats, ready, bus.REPORTS, bus.MANIFESTS),
+                    "governance": gauges.governance(pool),
+                    "outbox": mailbox_gauges.outbox(pool, SCHEMA),
+                    "audit": partial(standing.look, pool),
+                }
+            )
             app = create_app(
                 engine,
                 execution_url=settings.execution_url,
-                ready=lambda: _checks(engine, nats),
+                ready=ready,
+                refresh=readings.refresh,
+                audit_standing=standing,
                 sealing_key=sealing,
                 signing_key=key,
                 checkpoints=settings.audit_checkpoint_file,
@@ -61,7 +78,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Relay(pool, nats, SCHEMA).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats).run(stop))
                 if settings.audit_checkpoint_file is not None:
-                    checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file)
+                    checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file, standing)
                     tasks.create_task(checkpointer.run(stop))
 
 

@@ -2,15 +2,17 @@
 
 import asyncio
 import secrets
+from functools import partial
 
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.evaluator import declared, model_call
 from sereno.execution_plane.evaluator.evaluation import Evaluation, Remembered
 from sereno.execution_plane.evaluator.judging import Judging
+from sereno.execution_plane.gauges.standing import manifests
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.directory import Directory
-from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
@@ -44,8 +46,9 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             )
             judging = Judging(engines.pool, Directory(catalog), evaluation)
             log_start("evaluator", settings)
+            ready = partial(checks, engines, bus.MANIFESTS)
+            gauges = readings(engines, ready, (), {"manifests": manifests(catalog)})
             async with asyncio.TaskGroup() as tasks:
-                ready = probes.app(lambda: checks(engines, bus.MANIFESTS))
-                tasks.create_task(http_server.serve(ready, bound, stop))
+                tasks.create_task(http_server.serve(probes.app(ready, gauges.refresh), bound, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
                 tasks.create_task(judging.run(stop))

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 from datetime import UTC, datetime
+from functools import partial
 
 from sereno.execution_plane.agent_events import AgentEvents
 from sereno.execution_plane.api import Front, Parts, create_app
@@ -17,11 +18,12 @@ from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.gauges.standing import manifests
 from sereno.execution_plane.large_data import forgetting
 from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
@@ -54,13 +56,17 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             )
             redelivery = Redelivery(engines.pool, commit, log, os.urandom, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
+            needed = (bus.INGRESS, bus.MANIFESTS)
+            ready = partial(checks, engines, *needed)
+            looks = {"manifests": manifests(catalog)}
             parts = Parts(
                 mailbox,
                 catalog,
                 webhooks,
                 bearers,
-                lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
+                ready,
                 redelivery,
+                readings(engines, ready, needed, looks).refresh,
             )
             app = Front(webhooks, create_app(parts))
             # What was built by now stays, so the collector need not look at it again.

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 
 from sereno.execution_plane.accounts.reconciling import Reconciler
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.gauges import standing
+from sereno.execution_plane.gauges.budgets import budgets
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.consumer import Consumer
@@ -13,9 +16,12 @@ from sereno.execution_plane.pipeline.flushing import Flusher
 from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.pipeline.settling import Settler
-from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
+from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server, probes
+from sereno.mailbox.engine.readings import Look
 from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.gauges import mailboxes
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.retention import Retention
 from sereno.mailbox.wake import Wake
@@ -29,13 +35,12 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
             directory = Directory(catalog)
+            needed = (bus.INGRESS, bus.MANIFESTS)
+            ready = partial(checks, engines, *needed)
+            gauges = readings(engines, ready, needed, _looks(engines.pool, catalog, directory))
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(
-                    http_server.serve(
-                        probes.app(lambda: checks(engines, bus.INGRESS, bus.MANIFESTS)), bound, stop
-                    )
-                )
+                tasks.create_task(http_server.serve(probes.app(ready, gauges.refresh), bound, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
                 tasks.create_task(
                     Consumer(engines.pool, engines.nats, catalog, directory=directory).run(stop)
@@ -47,6 +52,16 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
                 tasks.create_task(_until(stop, Retention(engines.pool).run()))
                 tasks.create_task(_until(stop, Forgetting(engines.pool).run()))
+
+
+def _looks(pool: AnyPool, catalog: Catalog, directory: Directory) -> dict[str, Look]:
+    return {
+        "mailboxes": mailboxes(pool),
+        "guards": standing.guards(pool),
+        "budgets": budgets(pool, directory),
+        "manifests": standing.manifests(catalog),
+        "transactions": standing.Transactions(pool).look,
+    }
 
 
 async def _until(stop: asyncio.Event, work: Awaitable[None]) -> None:

@@ -15,8 +15,10 @@ from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
 from sereno.control_plane.publishing.signing_key import SigningKey
+from sereno.control_plane.recording import PLANE
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.engine.telemetry import logger
 
@@ -49,6 +51,8 @@ def create_app(
     signing_key: SigningKey | None = None,
     checkpoints: Path | None = None,
     judged: bool = False,
+    refresh: Refresh = no_gauges,
+    audit_standing: AuditStanding | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
@@ -61,12 +65,13 @@ def create_app(
     app.state.facts = KnownFacts(engine)
     app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
     app.state.judged = judged
+    app.state.audit_standing = audit_standing or AuditStanding(PLANE)
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
     problems.install(app)
     _install_database_problems(app)
-    problems.install_probes(app, ready)
+    problems.install_probes(app, ready, refresh)
     for router in (
         changing.router,
         endpoints.router,

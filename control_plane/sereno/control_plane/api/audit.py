@@ -27,6 +27,7 @@ async def verify(request: Request, access: Auditor) -> models.AuditReport:
         report = await ledger.check(await driver(connection), PLANE, access.tenant, known.heads)
     faults = [models.AuditFault(kind=f.kind, seq=f.seq, message=f.message) for f in report.faults]
     faults += [models.AuditFault(kind="unsigned", seq=0, message=message) for message in known.faults]
+    request.app.state.audit_standing.verified(access.tenant, len(faults))
     return models.AuditReport(
         plane=PLANE,
         tenant=access.tenant,

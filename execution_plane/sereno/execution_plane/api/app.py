@@ -20,7 +20,7 @@ from sereno.execution_plane.listeners.calendar import http as calendar_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
 from sereno.mailbox.http.authentication import Authenticate, Callers
 from sereno.mailbox.http.router import KnowsAgent
 from sereno.mailbox.http.router import router as mailbox_router
@@ -52,6 +52,7 @@ class Parts:
     bearers: LeaseBearers
     ready: Readiness
     redelivery: Redelivery
+    refresh: Refresh = no_gauges
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -69,7 +70,7 @@ def create_app(parts: Parts) -> FastAPI:
         middleware=[Middleware(BodyLimit)],
     )
     problems.install(app)
-    problems.install_probes(app, parts.ready)
+    problems.install_probes(app, parts.ready, parts.refresh)
     callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
     app.include_router(webhook_route.router(parts.webhooks))
     mailbox = mailbox_router(

@@ -1,12 +1,13 @@
 """Judging: rounds of leased candidates, each group of one criterion in as few calls as it takes."""
 
 import asyncio
+import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from sereno.execution_plane.evaluator import egress_log, evaluations
+from sereno.execution_plane.evaluator import egress_log, evaluations, meters
 from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation
 from sereno.execution_plane.evaluator.evaluations import Candidate
 from sereno.execution_plane.evaluator.item import Item, Sensitivity
@@ -79,7 +80,9 @@ class Judging:
         least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
         version = criterion_version(Criterion(first.criterion, least))
         items = {name: item_of(name, candidate.envelope) for name, candidate in _named(group).items()}
+        began = time.perf_counter()
         done = await self._evaluation.judge(first.criterion, version, list(items.values()))
+        meters.judged(first.tenant, done, time.perf_counter() - began)
         await egress_log.write(self._pool, first.tenant, first.subscription, done.egress)
         share = _share(done, len(group))
         for name, candidate in _named(group).items():
