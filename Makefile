@@ -28,6 +28,7 @@ help:
 	@echo 'make test              all tests, in parallel'
 	@echo 'make fmt               format and mend what ruff can mend'
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
+	@echo 'make dashboards        build the Grafana dashboards again from their code'
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second; fails when a 202 or a renewal takes too long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
@@ -71,6 +72,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m sereno.deploy.schema_export --check
+	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards --check
 
 test: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(JOBS) $(PYTEST)
@@ -81,6 +83,9 @@ fmt: $(VENV)/dev.stamp
 
 schemas: $(VENV)/dev.stamp
 	$(BIN)/python -m sereno.deploy.schema_export
+
+dashboards: $(VENV)/dev.stamp
+	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards
 
 trace: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.trace

@@ -88,6 +88,9 @@ async def _ask(connection: AsyncConnection, one: Step, by: Caller, at: datetime)
             return None
         events = deciding.decide(standing, Supersede("something else was asked for in its place"))
         await _write(connection, standing, events, by.name, at)
+    # A series that begins with its first decision hides that decision from whoever looks at its rise.
+    for outcome in ("approved", "denied"):
+        _resolved.add(0, {"tenant": subject.tenant, "outcome": outcome})
     asked = Ask(
         id=new_id(at),
         subject=subject,

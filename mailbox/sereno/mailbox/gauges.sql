@@ -1,5 +1,5 @@
 -- name: mailbox
--- Arguments: the most that is counted. Every part runs along an index and ends there.
+-- Arguments: the most that is counted. Every part runs along an index and ends there; the order names the index.
 with tenant as materialized (
     select distinct tenant_id from mailbox.box
 ), clock as materialized (
@@ -18,14 +18,15 @@ with tenant as materialized (
         select count(*) from (
             select from mailbox.work w
             where w.tenant_id = t.tenant_id and w.state = 'ready' and w.due and w.held_by is null and not w.behind
-            limit $1
+            order by w.agent, w.order_key limit $1
         ) ready
     ) as count
     from tenant t
     union all
     select t.tenant_id, 'delayed', (
         select count(*) from (
-            select from mailbox.work w where w.tenant_id = t.tenant_id and w.state = 'ready' and not w.due limit $1
+            select from mailbox.work w where w.tenant_id = t.tenant_id and w.state = 'ready' and not w.due
+            order by w.agent, w.ready_at limit $1
         ) delayed
     )
     from tenant t

@@ -81,8 +81,8 @@ select 'sereno.schedule.overdue', array[f.tenant_id, f.family],
 from family f left join due d using (tenant_id, family) group by f.tenant_id, f.family, f.at
 union all
 select 'sereno.schedule.unaccounted', array[f.tenant_id, f.family],
-    (select count(*) from undecided u where (u.tenant_id, u.family) = (f.tenant_id, f.family) and u.emitted < f.at - $1)
-    + (select count(*) from due d where (d.tenant_id, d.family) = (f.tenant_id, f.family) and d.next_due < f.at - $1)
+    (select count(*) from undecided u where (u.tenant_id, u.family) = (f.tenant_id, f.family) and u.emitted < f.at - $1::interval)
+    + (select count(*) from due d where (d.tenant_id, d.family) = (f.tenant_id, f.family) and d.next_due < f.at - $1::interval)
 from family f
 union all
 select 'sereno.source.staleness', array[t.tenant_id, 'calendar'],
