@@ -29,6 +29,8 @@ help:
 	@echo 'make fmt               format and mend what ruff can mend'
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
 	@echo 'make dashboards        build the Grafana dashboards again from their code'
+	@echo 'make prove-dashboards  promtool on rules and metrics, and every panel of a running Sereno asked of a real Prometheus'
+	@echo 'make prove-cardinality  10,000 subscriptions and 100,000 messages, and not one series more'
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second; fails when a 202 or a renewal takes too long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
@@ -86,6 +88,12 @@ schemas: $(VENV)/dev.stamp
 
 dashboards: $(VENV)/dev.stamp
 	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards
+
+prove-dashboards: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.dashboards.prove
+
+prove-cardinality: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.dashboards.cardinality
 
 trace: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.trace

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from grafana_foundation_sdk.builders import common as common_builders
 from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.builders import prometheus, timeseries
+from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models import common
 from grafana_foundation_sdk.models import dashboard as models
@@ -60,7 +61,7 @@ def build(board: Board) -> models.Dashboard:
     return built.build()
 
 
-def _variables() -> list[builders.DatasourceVariable | builders.QueryVariable | builders.TextBoxVariable]:
+def _variables() -> list[Builder[models.VariableModel]]:
     return [
         builders.DatasourceVariable("datasource").label("Metrics").type("prometheus"),
         builders.DatasourceVariable("traces").label("Traces").type("tempo"),
@@ -146,7 +147,7 @@ def _panel(panel: Panel, number: int) -> timeseries.Panel:
     return built
 
 
-def _links() -> list[builders.DashboardLink]:
+def _links() -> list[Builder[models.DashboardLink]]:
     return [
         builders.DashboardLink("Explain this id")
         .type(models.DashboardLinkType.LINK)
