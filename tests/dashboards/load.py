@@ -88,11 +88,12 @@ class Load:
         self._lose()
 
     def _lose(self) -> None:
-        """One lease runs out and one is taken back."""
+        """One lease runs out."""
         held = self._claim("worker", 1, lease_seconds=1)
         if held:
             token = held[0]["lease"]["token"]
-            until(lambda: self._verb("renew", token)[0]["status"] != "ok")
+            until(lambda: self._verb("check", token)[0]["status"] != "ok")
+            self._verb("renew", token)
 
     def _answer(self) -> None:
         parked = self.sereno.execution("GET", "/v1/mailboxes/worker/messages?state=parked")["messages"]

@@ -52,7 +52,7 @@ def checked(found: Programs, sereno: Running) -> list[str]:
     """What promtool has against the rules, their tests, and what the processes show."""
     commands: list[tuple[str, list[str], str]] = [
         ("rules", ["check", "rules", str(RULES)], ""),
-        ("tests of rules", ["test", "rules", str(RULES.with_suffix(".test.yml"))], ""),
+        ("tests of rules", ["test", "rules", *map(str, sorted(RULES.parent.glob("*.test.yml")))], ""),
     ]
     for process, address in sereno.probes.items():
         page = sereno.http.get(f"{address}/metrics").text
