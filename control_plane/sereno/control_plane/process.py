@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sereno.control_plane import gauges, sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
-from sereno.control_plane.checkpointing import Checkpointer
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.recording import PLANE
@@ -23,6 +22,9 @@ from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
 from sereno.control_plane.store.engine import open_engine
 from sereno.mailbox import gauges as mailbox_gauges
+from sereno.mailbox.audit import keys
+from sereno.mailbox.audit.checkpointing import Checkpointer
+from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
 from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
@@ -34,7 +36,6 @@ from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
 NAME = "sereno-control"
-SCHEMA = "control"
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -44,19 +45,24 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         sha256_file = settings.admin_token_sha256_file
         admin = read_hash(sha256_file) if sha256_file else None
         sealing = sealing_key.load(settings.sealing_public_key_file)
+        # Without a key of its own the chain is signed by the one of the manifests.
+        audit_key = (
+            keys.load(settings.audit_key_file) if settings.audit_key_file else AuditKey(key.private, key.id)
+        )
+        audit_keys = keys.trusted(settings.audit_keys_file, audit_key)
         listening = http_server.bind(settings.control_host, settings.control_port)
-    except (SigningKeyError, SealingKeyError, AdminTokenError, AddressInUseError) as fault:
+    except (SigningKeyError, SealingKeyError, AuditKeyError, AdminTokenError, AddressInUseError) as fault:
         raise CommandError(str(fault)) from fault
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
-            standing = AuditStanding(PLANE)
+            standing = AuditStanding(PLANE, signs=settings.audit_checkpoint_file is not None)
             ready = partial(_checks, engine, nats)
             readings = Readings(
                 {
                     **of_process(pool, nats, ready, bus.REPORTS, bus.MANIFESTS),
                     "governance": gauges.governance(pool),
-                    "outbox": mailbox_gauges.outbox(pool, SCHEMA),
+                    "outbox": mailbox_gauges.outbox(pool, PLANE),
                     "audit": partial(standing.look, pool),
                 }
             )
@@ -67,18 +73,20 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 refresh=readings.refresh,
                 audit_standing=standing,
                 sealing_key=sealing,
-                signing_key=key,
                 checkpoints=settings.audit_checkpoint_file,
+                audit_keys=audit_keys,
                 judged=bool(settings.evaluators),
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, listening, stop))
                 tasks.create_task(Publisher(engine, nats, key).run(stop))
-                tasks.create_task(Relay(pool, nats, SCHEMA).run(stop))
-                tasks.create_task(ReportConsumer(engine, nats).run(stop))
+                tasks.create_task(Relay(pool, nats, PLANE).run(stop))
+                tasks.create_task(ReportConsumer(engine, nats, audit_keys).run(stop))
                 if settings.audit_checkpoint_file is not None:
-                    checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file, standing)
+                    checkpointer = Checkpointer(
+                        pool, PLANE, audit_key, settings.audit_checkpoint_file, standing
+                    )
                     tasks.create_task(checkpointer.run(stop))
 
 
@@ -94,7 +102,7 @@ async def _engines(
 ) -> AsyncIterator[tuple[AsyncEngine, "asyncpg.Pool[asyncpg.Record]", Client]]:
     async with contextlib.AsyncExitStack() as stack:
         # Opened first: it connects at once and says in a sentence when PostgreSQL does not answer.
-        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=2)
+        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=3)
         stack.push_async_callback(pool.close)
         engine = open_engine(settings.dsn(), application_name=NAME)
         stack.push_async_callback(engine.dispose)

@@ -10,6 +10,7 @@ from functools import partial
 
 from sereno.execution_plane.agent_events import AgentEvents
 from sereno.execution_plane.api import Front, Parts, create_app
+from sereno.execution_plane.audit.http import Signed
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.deliveries.log import DeliveryLog
 from sereno.execution_plane.deliveries.redelivery import Redelivery
@@ -24,9 +25,12 @@ from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
+from sereno.mailbox.audit import keys as audit_keys
+from sereno.mailbox.audit.keys import AuditKeyError
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine.readings import Look
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.wake import Wake
@@ -35,7 +39,7 @@ from sereno.mailbox.wake import Wake
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Webhooks, the worker API and explain over HTTP. Raises what says, in a sentence, why it cannot start."""
     keys, (bearers, data_key) = trust.configured(settings), _keys(settings)
-    sealing = sealing_keys.configured(settings)
+    sealing, signed = sealing_keys.configured(settings), _signed(settings)
     with listening(settings.execution_host, settings.execution_port) as bound:
         async with open_engines(settings, "gateway") as engines:
             catalog, wake = Catalog(), Wake(engines.nats)
@@ -58,7 +62,10 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
             needed = (bus.INGRESS, bus.MANIFESTS)
             ready = partial(checks, engines, *needed)
-            looks = {"manifests": manifests(catalog)}
+            looks: dict[str, Look] = {
+                "manifests": manifests(catalog),
+                "audit": partial(signed.standing.look, engines.pool),
+            }
             parts = Parts(
                 mailbox,
                 catalog,
@@ -66,14 +73,18 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 bearers,
                 ready,
                 redelivery,
+                signed,
+                settings.control_url,
                 readings(engines, ready, needed, looks).refresh,
             )
-            app = Front(webhooks, create_app(parts))
+            api = create_app(parts)
+            app = Front(webhooks, api)
             # What was built by now stays, so the collector need not look at it again.
             gc.freeze()
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
+                tasks.create_task(api.state.agents.run(stop))
                 tasks.create_task(log.run(stop))
                 tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
@@ -94,6 +105,14 @@ def _keys(settings: Settings) -> tuple[LeaseBearers, bytes]:
         raise CommandError(f"the key for lease bearers in {path} cannot be read: {fault.strerror}") from fault
     except ValueError as fault:
         raise CommandError(f"{path}: {fault}") from fault
+
+
+def _signed(settings: Settings) -> Signed:
+    """Against which checkpoints the chain is held when somebody asks."""
+    try:
+        return Signed(settings.audit_checkpoint_file, audit_keys.trusted(settings.audit_keys_file))
+    except AuditKeyError as fault:
+        raise CommandError(str(fault)) from fault
 
 
 def _now() -> datetime:

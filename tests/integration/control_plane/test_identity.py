@@ -175,6 +175,8 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/grants/{name}/remove": ADMINS,
     "GET /v1/audit/verify": {"admin", "auditor"},
     "GET /v1/audit/records": {"admin", "auditor"},
+    "GET /v1/audit/anchors": {"admin", "auditor"},
+    "GET /v1/documents": EVERYBODY,
     "GET /v1/approvals": EVERYBODY,
     "GET /v1/approvals/{identifier}": EVERYBODY,
     "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},

@@ -9,13 +9,22 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import approvals, audit, changing, endpoints, grants, identity, reading
+from sereno.control_plane.api import (
+    approvals,
+    audit,
+    changing,
+    documents,
+    endpoints,
+    grants,
+    identity,
+    reading,
+)
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
-from sereno.control_plane.publishing.signing_key import SigningKey
 from sereno.control_plane.recording import PLANE
+from sereno.mailbox.audit.keys import Trusted
 from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
@@ -48,8 +57,8 @@ def create_app(
     execution_url: str,
     ready: Readiness,
     sealing_key: X25519PublicKey | None = None,
-    signing_key: SigningKey | None = None,
     checkpoints: Path | None = None,
+    audit_keys: Trusted | None = None,
     judged: bool = False,
     refresh: Refresh = no_gauges,
     audit_standing: AuditStanding | None = None,
@@ -57,13 +66,13 @@ def create_app(
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
     Without `sealing_key`, the execution plane's, secrets can only be references. `checkpoints` is the file of signed ends
-    of the audit chains, and `signing_key` the key that signed them. `judged` says that an evaluator of conditions is configured.
+    of the audit chains, and `audit_keys` the keys by which they count. `judged` says that an evaluator of conditions is configured.
     """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
     app.state.sealing_key = sealing_key
     app.state.facts = KnownFacts(engine)
-    app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
+    app.state.checkpoints, app.state.audit_keys = checkpoints, audit_keys or {}
     app.state.judged = judged
     app.state.audit_standing = audit_standing or AuditStanding(PLANE)
     app.state.token_uses = TokenUses()
@@ -76,6 +85,7 @@ def create_app(
         changing.router,
         endpoints.router,
         reading.router,
+        documents.router,
         identity.router,
         grants.router,
         approvals.router,

@@ -93,10 +93,10 @@ async def settle(
     changes = [*await _charges(conn, policy, usage, at), *_patience(ledger, candidate, answer, at)]
     ledger.apply(changes)
     done = Resolution(ledger, Setting(at, {}))
-    done.extra += changes
-    await guard_changes.write_memories(conn, done.changes(), ledger)
-    await guard_changes.write_budgets(conn, done.changes(), at)
-    await guard_changes.write_suspensions(conn, done.changes())
+    done.changes.add(changes)
+    await guard_changes.write_memories(conn, done.changes, ledger)
+    await guard_changes.write_budgets(conn, done.changes, at)
+    await guard_changes.write_suspensions(conn, done.changes)
     await commit.deposit_messages(conn, done)
     await usage_log.write(conn, "evaluation", _used(candidate, policy, answer, usage, at))
     await _conclude(conn, candidate, policy, answer, at)

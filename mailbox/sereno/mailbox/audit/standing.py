@@ -17,10 +17,15 @@ class _Verified:
 
 
 class AuditStanding:
-    """Told of checkpoints and verifications by whoever makes them; asked for gauges. Clocks are this process' own."""
+    """Told of checkpoints and verifications by whoever makes them in this process; asked for gauges.
 
-    def __init__(self, plane: str) -> None:
+    `signs` and `verifies` say which of the two this process does. Clocks are its own.
+    """
+
+    def __init__(self, plane: str, *, signs: bool = True, verifies: bool = True) -> None:
         self._plane = plane
+        self._signs = signs
+        self._verifies = verifies
         self._began = time.monotonic()
         self._signed: Mapping[str, Head] = {}
         self._verified: dict[str, _Verified] = {}
@@ -45,6 +50,8 @@ class AuditStanding:
         labels = tenant, self._plane
         last = self._verified.get(tenant, _Verified(self._began, 0))
         yield Reading("sereno.audit.records", labels, head.seq)
-        yield Reading("sereno.audit.unsigned", labels, head.seq - self._signed.get(tenant, Head()).seq)
-        yield Reading("sereno.audit.verified", labels, time.monotonic() - last.at)
-        yield Reading("sereno.audit.faults", labels, last.faults)
+        if self._signs:
+            yield Reading("sereno.audit.unsigned", labels, head.seq - self._signed.get(tenant, Head()).seq)
+        if self._verifies:
+            yield Reading("sereno.audit.verified", labels, time.monotonic() - last.at)
+            yield Reading("sereno.audit.faults", labels, last.faults)
