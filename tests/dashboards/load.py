@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sereno.deploy.identities import Identities
@@ -17,6 +18,7 @@ from tests.openai_server import Reply
 
 EVERY_FIFTH = 5
 LEAST = 6
+BUSY = 503
 
 
 def judge(request: Mapping[str, Any]) -> Reply:
@@ -102,18 +104,23 @@ class Load:
                 "POST", f"/v1/answers/{one['id']}", {"outcome": "answered", "answer": {"choice": "a"}}
             )
 
+    def _asked(self, wish: str) -> bool:
+        """Whether the agent was heard; a database that is busy is asked again."""
+        answer = self.sereno.http.post(
+            f"{self.sereno.control_url}/v1/apply",
+            json={"documents": wish},
+            headers={"Authorization": f"Bearer {self.asker}"},
+        )
+        assert answer.is_success or answer.status_code == BUSY, answer.text
+        return answer.is_success
+
     def _govern(self) -> None:
         """An agent asks for two subscriptions; a person releases one and refuses the other. A third one waits."""
         for name in ("yes", "no", *(["later"] if self.turns == 1 else [])):
             wish = subscription(
                 f"{name}-{self.turns}", "{webhook: {endpoint: github}}", agent="asker", owner="agent:asker"
             )
-            asked = self.sereno.http.post(
-                f"{self.sereno.control_url}/v1/apply",
-                json={"documents": wish},
-                headers={"Authorization": f"Bearer {self.asker}"},
-            )
-            assert asked.is_success, asked.text
+            until(partial(self._asked, wish))
         for one in self.sereno.control("GET", "/v1/approvals?state=pending")["items"]:
             word = {"yes": "approve", "no": "deny"}.get(one["name"].partition("-")[0])
             if word is not None:
