@@ -21,6 +21,7 @@ from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.pipeline.settling import Settler
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
+from sereno.execution_plane.stops.responder import Responder
 from sereno.mailbox.audit import keys as audit_keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
 from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
@@ -66,6 +67,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                         engines.pool, PLANE, audit_key, settings.audit_checkpoint_file, chains
                     )
                     tasks.create_task(keeper.run(stop))
+                tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))

@@ -101,6 +101,7 @@ def _context(
         "on_behalf_of": attributes.get("onbehalfof"),
         "attributed_to": subscription.owner,
         "workspace": subscription.workspace,
+        "source": subscription.origin,
         "trace": {
             name: attributes[name]
             for name in ("traceparent", "tracestate")
