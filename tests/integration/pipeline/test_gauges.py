@@ -12,16 +12,13 @@ from sereno.execution_plane.pipeline.delivery import deliver
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.mailbox import gauges, stop
 from sereno.mailbox.deposit import deposit
-from sereno.mailbox.engine import queries
-from sereno.mailbox.engine.readings import CHEAPLY, MOST, Reading
+from sereno.mailbox.engine.readings import Reading
 from sereno.mailbox.lease_items import ParkItem
 from sereno.mailbox.verbs import Mailbox
-from tests.integration.mailbox.test_plans import HOT, ROWS, fill, touched
 from tests.integration.pipeline.conftest import Plane
 from tests.mailbox_messages import message
 from tests.passages import TENANT, declared, received
 
-MAILBOX_SQL = queries.load("sereno.mailbox", "gauges.sql")["mailbox"]
 SERIES = tuple[str, tuple[str, ...]]
 
 
@@ -125,13 +122,3 @@ async def test_neither_subscriptions_nor_messages_add_a_series(plane: Plane) -> 
     assert before.keys() == after.keys()
     assert after["sereno.mailbox.messages", (TENANT, "ready")] == 501
     assert not [labels for _, labels in after if any("s0" in value or "triage" in value for value in labels)]
-
-
-async def test_looking_at_mailboxes_reads_no_table_whole(plane: Plane) -> None:
-    async with plane.pool.acquire() as conn:
-        await fill(conn)
-        await conn.execute(CHEAPLY.replace("local", ""))
-        scans, fetched, _ = await touched(conn, MAILBOX_SQL, MOST)
-        assert {name: scans.get(name, 0) for name in HOT} == dict.fromkeys(HOT, 0)
-        assert fetched["work"] <= MOST + ROWS / 100 + 1100
-        await conn.execute("reset all")
