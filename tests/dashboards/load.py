@@ -12,26 +12,33 @@ from sereno.deploy.nats_identities import OPERATOR
 from sereno.mailbox import stop
 from sereno.mailbox.engine import bus
 from sereno.mailbox.engine.postgres import open_pool
-from tests.dashboards.documents import EVENT, subscription
+from tests.dashboards.documents import subscription
 from tests.e2e.running import Running, github_headers, pull_request, until
 from tests.openai_server import Reply
 
-EVERY_FIFTH = 5
+EVERY_FOURTH = 4
 LEAST = 6
 BUSY = 503
 
 
-def judge(request: Mapping[str, Any]) -> Reply:
-    """It fires for even numbers, and answers nothing of use for every fifth."""
-    found = []
-    for line in request["messages"][1]["content"].splitlines()[1:-1]:
-        _, item, data = line.split(" ", 2)
-        number = json.loads(data)["data"]["number"]
-        if number % EVERY_FIFTH == 0:
+@dataclass(slots=True)
+class Judge:
+    """It fires for even numbers, and every fourth call fails."""
+
+    calls: int = 0
+
+    def __call__(self, request: Mapping[str, Any]) -> Reply:
+        """The answer to one call."""
+        self.calls += 1
+        if self.calls % EVERY_FOURTH == 0:
             return Reply("", status=500)
-        evidence = [{"item": item, "quote": "rounding of prices"}] if number % 2 == 0 else []
-        found.append({"item": item, "fires": bool(evidence), "confidence": 0.9, "evidence": evidence})
-    return Reply(json.dumps(found[0] if len(found) == 1 else {"verdicts": found}))
+        found = []
+        for line in request["messages"][1]["content"].splitlines()[1:-1]:
+            _, item, data = line.split(" ", 2)
+            fires = json.loads(data)["data"]["number"] % 2 == 0
+            evidence = [{"item": item, "quote": "rounding of prices"}] if fires else []
+            found.append({"item": item, "fires": fires, "confidence": 0.9, "evidence": evidence})
+        return Reply(json.dumps(found[0] if len(found) == 1 else {"verdicts": found}))
 
 
 @dataclass(slots=True)
@@ -118,7 +125,7 @@ class Load:
         """An agent asks for two subscriptions; a person releases one and refuses the other. A third one waits."""
         for name in ("yes", "no", *(["later"] if self.turns == 1 else [])):
             wish = subscription(
-                f"{name}-{self.turns}", "{webhook: {endpoint: github}}", agent="asker", owner="agent:asker"
+                f"{name}-{self.turns}", "{time: {every: 1h}}", agent="asker", owner="agent:asker"
             )
             until(partial(self._asked, wish))
         for one in self.sereno.control("GET", "/v1/approvals?state=pending")["items"]:
@@ -160,6 +167,3 @@ def forge(sereno: Running, number: int) -> None:
             await nats.close()
 
     asyncio.run(put())
-
-
-__all__ = ["EVENT", "Load", "forge", "judge", "prepared"]

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.dashboards.documents import documents
-from tests.dashboards.load import Load, forge, judge, prepared
+from tests.dashboards.load import Judge, Load, forge, prepared
 from tests.dashboards.prometheus import Programs, Prometheus, programs, scraping
 from tests.e2e.running import Running, endpoint_url, figures, running, until
 from tests.openai_server import serving
@@ -132,7 +132,7 @@ def told(line: str) -> None:
 def main() -> int:
     """The exit code: 0 when every panel says something, and a misspelling is found out."""
     found = programs()
-    with tempfile.TemporaryDirectory(prefix="sereno-proof-") as name, serving(judge) as model:
+    with tempfile.TemporaryDirectory(prefix="sereno-proof-") as name, serving(Judge()) as model:
         folder = Path(name)
         priced = {"input_price": "2", "output_price": "6"}
         evaluator = {"name": "own", "model": "tiny", "url": model.url, "egress": "local", **priced}

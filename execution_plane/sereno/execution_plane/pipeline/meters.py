@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from sereno.execution_plane.guards.verdict import GUARD_NAMES
 from sereno.execution_plane.pipeline.round import Decided
-from sereno.mailbox.engine.telemetry import counter, histogram
+from sereno.mailbox.engine.telemetry import counter, histogram, spread
 from sereno.mailbox.message import Message
 
 _OTHER = "other"
@@ -17,7 +17,7 @@ _decisions = counter("sereno.decisions")
 _verdicts = counter("sereno.guard.verdicts")
 _objections = counter("sereno.guard.objections")
 _deposits = counter("sereno.mailbox.deposits")
-_lag = histogram("sereno.ingress.lag")
+_lag = spread("sereno.ingress.lag")
 _duration = histogram("sereno.pipeline.duration")
 
 
@@ -31,7 +31,7 @@ def settled(decided: Sequence[Decided], seconds: float) -> None:
     for item in decided:
         envelope = item.arrival.envelope
         tenant, family = envelope.tenantid, family_of(envelope.origin)
-        _lag.record((now - envelope.recordedtime).total_seconds())
+        _lag.add((now - envelope.recordedtime).total_seconds())
         for passage in item.passages:
             outcome, guard, reason = passage.decided[:3]
             decisions[tenant, family, guard, outcome] += 1
