@@ -138,7 +138,7 @@ class Load:
 
 def prepared(sereno: Running, endpoint: str) -> Load:
     """The load of an installation in which the documents are in force."""
-    sereno.control("POST", "/v1/grants", {"to": "agent:asker", "source": "webhook/github"})
+    sereno.control("POST", "/v1/grants", {"to": "agent:asker", "source": "time"})
     token = sereno.control("POST", "/v1/tokens", {"principal": "agent:asker"})["token"]
     sereno.control("POST", "/v1/subscriptions/paused/pause", {"reason": "for the proof"})
     discovery = json.loads((sereno.data / "sereno.json").read_bytes())

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -73,8 +73,8 @@ def checked(found: Programs, sereno: Running) -> list[str]:
 
 
 @contextlib.contextmanager
-def loading(load: Load) -> Iterator[None]:
-    """Turn after turn beside the body, which begins once what goes its own way has arrived."""
+def loading(load: Load) -> Iterator[Callable[[], bool]]:
+    """Turn after turn beside the body, which begins once what goes its own way has arrived and can ask whether it has ended."""
     ending = threading.Event()
 
     def turns() -> None:
@@ -86,7 +86,7 @@ def loading(load: Load) -> Iterator[None]:
         turning = beside.submit(turns)
         try:
             until(lambda: turning.done() or _families(load.sereno) >= FAMILIES, seconds=PATIENCE_SECONDS)
-            yield
+            yield turning.done
         finally:
             ending.set()
         turning.result()
@@ -141,8 +141,8 @@ def main() -> int:
             scraping(found, folder, sereno.probes, [RULES]) as prometheus,
         ):
             load = prepared(sereno, endpoint_url(sereno.apply(documents(folder))))
-            with loading(load):
-                faults = spoken(prometheus) + exercised(sereno) + planted(prometheus)
+            with loading(load) as ended:
+                faults = spoken(prometheus, ended) + exercised(sereno) + planted(prometheus)
             faults += checked(found, sereno)
     for fault in faults:
         told(fault)
@@ -153,10 +153,10 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def spoken(prometheus: Prometheus) -> list[str]:
+def spoken(prometheus: Prometheus, ended: Callable[[], bool]) -> list[str]:
     """The panels that stay silent under load: gauges are looked up every few seconds, and rates need two looks."""
     give_up = time.monotonic() + PATIENCE_SECONDS
-    while (faults := silent(prometheus)) and time.monotonic() < give_up:
+    while (faults := silent(prometheus)) and not ended() and time.monotonic() < give_up:
         time.sleep(1)
     return faults
 
