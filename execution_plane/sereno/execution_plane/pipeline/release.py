@@ -18,7 +18,7 @@ from asyncpg import Record
 from sereno.envelope.decode import loads_envelope
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.guards.suspension import guard_of
-from sereno.execution_plane.pipeline import commit, guard_state, quarantine, store
+from sereno.execution_plane.pipeline import commit, guard_state, meters, quarantine, store
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.columns import Row, as_json, columns
 from sereno.execution_plane.pipeline.delivery import Clock, load, resolve
@@ -102,6 +102,7 @@ class Releaser:
                 _log.error("not_released", receipt=str(keys[0][1]), error=type(fault).__name__)
                 return
         else:
+            meters.deposited(messages)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2
