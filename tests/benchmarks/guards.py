@@ -30,6 +30,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards import GUARDS, Ledger, Subscription
 from sereno.execution_plane.guards.tenancy import of_tenant
 from sereno.execution_plane.pipeline.arrival import Arrival
+from sereno.execution_plane.pipeline.collector import collect_seldom
 from sereno.execution_plane.pipeline.directory import compile_object
 from sereno.execution_plane.pipeline.matcher import Index
 from sereno.execution_plane.pipeline.resolution import Resolution, keyed
@@ -262,6 +263,7 @@ async def _flat(plane: Plane, engines: Engines, rounds: int, many: int) -> list[
 
 def guard_costs() -> None:
     """Print what each guard takes of the processor, on the very activations that are decided above."""
+    collect_seldom()
     index = Index([_compiled(one) for one in objects(SUBSCRIPTIONS)[2:]])
     arrivals = keyed(
         Arrival(envelope, flat(envelope), index.match(envelope, flat(envelope)), 0)
