@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0014_guards"
-down_revision = "0012_stops"
+down_revision = "0010_connectors"
 branch_labels = None
 depends_on = None
 
