@@ -34,7 +34,8 @@ Entered = Annotated[Access, Depends(entered)]
 async def apply(body: models.ApplyRequest, request: Request, caller: Authenticated) -> models.ApplyAnswer:
     """One transaction or none; applying the same again changes nothing."""
     applied = await _apply(request.app.state, body, caller, dry_run=body.dry_run)
-    return request.app.state.renderer.applied(applied, dry_run=body.dry_run)  # type: ignore[no-any-return]
+    renderer: rendering.Renderer = request.app.state.renderer
+    return renderer.applied(applied, dry_run=body.dry_run)
 
 
 @router.post("/diff", tags=["catalog"], summary="Where catalog and documents differ")
