@@ -34,6 +34,7 @@ help:
 	@echo 'make bench-mailbox-long  the same under a million messages, and while a transaction is held open'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
+	@echo 'make torture-estop     the stop beside eight workers and a flood: nothing after it returned'
 	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
@@ -100,6 +101,9 @@ torture-mailbox: $(VENV)/dev.stamp
 
 torture-deadlock: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.deadlock
+
+torture-estop: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.estop
 
 torture-plans: $(VENV)/dev.stamp
 	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -19,12 +20,14 @@ from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.recording import PLANE
 from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
+from sereno.control_plane.stop_keeping import StopKeeper
+from sereno.control_plane.stop_orders import Orders
 from sereno.control_plane.store.engine import open_engine
 from sereno.mailbox.audit import keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
 from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine import asking, bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
@@ -32,6 +35,8 @@ from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
 NAME = "sereno-control"
+ANSWERED_WITHIN_SECONDS = 150.0
+"""By the execution plane, when it has to ask a model."""
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -52,6 +57,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            orders = Orders(nats)
             app = create_app(
                 engine,
                 execution_url=settings.execution_url,
@@ -60,6 +66,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 checkpoints=settings.audit_checkpoint_file,
                 audit_keys=audit_keys,
                 judged=bool(settings.evaluators),
+                ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
+                orders=orders,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
@@ -67,6 +75,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Publisher(engine, nats, key).run(stop))
                 tasks.create_task(Relay(pool, nats, PLANE).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats, audit_keys).run(stop))
+                tasks.create_task(StopKeeper(engine, orders).run(stop))
                 if settings.audit_checkpoint_file is not None:
                     checkpointer = Checkpointer(pool, PLANE, audit_key, settings.audit_checkpoint_file)
                     tasks.create_task(checkpointer.run(stop))

@@ -5,6 +5,7 @@ WORDS = {
     "simulate": f"{_PLANE}.simulate.command",
     "explain": f"{_PLANE}.explain.command",
     "usage": f"{_PLANE}.usage.command",
+    "estop": f"{_PLANE}.stops.command",
     "calibrate": f"{_PLANE}.simulate.calibrate_command",
     "schedule": f"{_PLANE}.schedule_commands",
     "rebuild": f"{_PLANE}.schedule_commands",

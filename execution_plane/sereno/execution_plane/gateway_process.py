@@ -23,6 +23,7 @@ from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.stops.responder import Responder
 from sereno.mailbox.audit import keys as audit_keys
 from sereno.mailbox.audit.keys import AuditKeyError
 from sereno.mailbox.bearer import LeaseBearers
@@ -78,6 +79,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(log.run(stop))
                 tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
+                tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
             # Requests are answered by now; what they still left in a batch is written before the connection goes.
             await commit.close()
             await log.flush()

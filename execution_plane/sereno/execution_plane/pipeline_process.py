@@ -10,6 +10,7 @@ from sereno.execution_plane.audit.sequencing import Sequencer
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
+from sereno.execution_plane.pipeline.collector import collect_seldom
 from sereno.execution_plane.pipeline.consumer import Consumer
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.flushing import Flusher
@@ -17,6 +18,7 @@ from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.pipeline.settling import Settler
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.stops.responder import Responder
 from sereno.mailbox.audit import keys as audit_keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
 from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
@@ -36,6 +38,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
             directory = Directory(catalog)
+            collect_seldom()
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(
@@ -54,6 +57,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 if audit_key is not None and settings.audit_checkpoint_file is not None:
                     keeper = Checkpointer(engines.pool, PLANE, audit_key, settings.audit_checkpoint_file)
                     tasks.create_task(keeper.run(stop))
+                tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))

@@ -70,6 +70,8 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/calendar/preview": EVERYBODY,
     "GET /v1/calendars/{subscription}": OPERATORS,
     "GET /v1/manifest": EVERYBODY,
+    "GET /v1/stops": EVERYBODY,
+    "POST /v1/stops": OPERATORS,
     "GET /v1/audit/verify": {"admin", "auditor"},
     "GET /v1/audit/records": {"admin", "auditor"},
     "GET /v1/audit/anchors": {"admin", "auditor"},
@@ -83,6 +85,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "redrive": {"reason": "tests", "filter": {"ids": []}},
     "dead-letter": {"reason": "tests", "preview": True},
     "redeliver": {},
+    "stops": {"agent": "nobody", "reason": "tests"},
     "preview": {"dtstart": "2026-03-01T09:00:00", "tzid": "UTC", "rrule": "FREQ=DAILY", "limit": 1},
 }
 
@@ -233,7 +236,9 @@ async def test_every_route_lets_in_whom_its_row_says(world: World, who: str) -> 
 
 @pytest.mark.parametrize("who", ["admin", "operator", "viewer", "agent", "lease"])
 async def test_no_route_shows_or_touches_another_tenant(world: World, who: str) -> None:
-    before = await world.pool.fetch("select * from mailbox.event order by position")
+    before = await world.pool.fetch(
+        "select * from mailbox.event where tenant_id = 'theirs' order by position"
+    )
     for operation in world.operations():
         for named in (True, False):
             answer = await world.ask(operation, who, "ours", "theirs", named=named)
@@ -242,4 +247,7 @@ async def test_no_route_shows_or_touches_another_tenant(world: World, who: str) 
             assert f"{CANARY} says" not in answer.text, operation
             assert f"{CANARY} does" not in answer.text, operation
             assert CANARY not in answer.text or answer.status_code in {403, 404}, (operation, answer.text)
-    assert await world.pool.fetch("select * from mailbox.event order by position") == before
+    assert (
+        await world.pool.fetch("select * from mailbox.event where tenant_id = 'theirs' order by position")
+        == before
+    )

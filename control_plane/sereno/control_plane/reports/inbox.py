@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from sereno.control_plane import stopping
 from sereno.control_plane.reports import anchoring
 from sereno.control_plane.reports.fold import fold
 from sereno.control_plane.store import suspensions
@@ -17,6 +18,7 @@ from sereno.subscriptions.report import (
     ActivityReport,
     AuditEndReport,
     Report,
+    StopReport,
     SuspensionEnded,
     SuspensionReport,
 )
@@ -57,6 +59,7 @@ async def receive(
     new = [reports[position] for position in fresh]
     await suspensions.begin(connection, (one for one in new if isinstance(one, SuspensionReport)))
     await suspensions.end(connection, (one for one in new if isinstance(one, SuspensionEnded)))
+    await stopping.fold(connection, [one for one in new if isinstance(one, StopReport)])
     sums = fold(one for one in new if isinstance(one, ActivityReport))
     if sums:
         rows = [

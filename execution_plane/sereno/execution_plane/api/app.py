@@ -25,6 +25,7 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
@@ -104,7 +105,20 @@ def create_app(parts: Parts) -> FastAPI:
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
     audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests, audit):
+    stops = stops_http.router(parts.mailbox.pool, callers.member, intent)
+    for router in (
+        mailbox,
+        explain,
+        deliveries,
+        history,
+        usage,
+        data,
+        previews,
+        calendars,
+        manifests,
+        audit,
+        stops,
+    ):
         app.include_router(router, responses=_PROBLEMS)
 
     # For the process to run: what an agent asks over MCP goes through the routes above, in its own name.

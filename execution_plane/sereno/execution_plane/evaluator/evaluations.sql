@@ -11,7 +11,13 @@ with chosen as materialized (
             where s.tenant_id = e.tenant_id and s.subscription = e.subscription and s.ended_at is null
                 and s.subject is null
         )
-        and not exists (select from mailbox.stop p where p.scope in ('*', e.tenant_id))
+        and not exists (
+            select from mailbox.stop p
+            where p.scope = any(mailbox.scopes_over(e.tenant_id, null, e.subscription, (
+                select r.origin from execution.receipt r
+                where r.tenant_id = e.tenant_id and r.receiptid = e.receiptid
+            )))
+        )
     order by e.ready_at
     limit $1
     for update skip locked

@@ -4,6 +4,7 @@
 select h.tenant_id, h.receiptid, h.subscription, h.position
 from execution.held h
 where h.cause = 'stopped' and not exists (select from mailbox.stop s where s.scope = h.scope)
+    and (h.choice is not null or not exists (select from mailbox.stop_review r where r.scope = h.scope))
 union all
 select h.tenant_id, h.receiptid, h.subscription, h.position
 from execution.held h
@@ -26,7 +27,7 @@ with taken as (
     returning h.*
 )
 select t.tenant_id, t.receiptid, t.subscription, t.cause, t.scope, t.suspension, t.held_at, r.envelope, s.misfire,
-    p.held as choice,
+    coalesce(t.choice, p.held) as choice,
     s.misfire is not null and not exists (
         select from execution.held l
         where l.tenant_id = t.tenant_id and l.subscription = t.subscription and l.cause = t.cause
