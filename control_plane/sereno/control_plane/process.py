@@ -15,6 +15,9 @@ from sereno.control_plane import sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
 from sereno.control_plane.checkpointing import Checkpointer
+from sereno.control_plane.notifying import sink
+from sereno.control_plane.notifying.dispatcher import Dispatcher
+from sereno.control_plane.notifying.sink import SinksError
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.reports.consumer import ReportConsumer
@@ -41,12 +44,15 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         sha256_file = settings.admin_token_sha256_file
         admin = read_hash(sha256_file) if sha256_file else None
         sealing = sealing_key.load(settings.sealing_public_key_file)
+        sinks = sink.read(settings.notice_sinks)
         listening = http_server.bind(settings.control_host, settings.control_port)
-    except (SigningKeyError, SealingKeyError, AdminTokenError, AddressInUseError) as fault:
+    except (SigningKeyError, SealingKeyError, AdminTokenError, AddressInUseError, SinksError) as fault:
         raise CommandError(str(fault)) from fault
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            dispatcher = Dispatcher(pool, sinks, key.private, settings.control_url)
+            await dispatcher.begin()
             orders = Orders(nats)
             app = create_app(
                 engine,
@@ -65,6 +71,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Relay(pool, nats, SCHEMA).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats).run(stop))
                 tasks.create_task(StopKeeper(engine, orders).run(stop))
+                tasks.create_task(dispatcher.run(stop))
                 if settings.audit_checkpoint_file is not None:
                     checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file)
                     tasks.create_task(checkpointer.run(stop))
@@ -82,7 +89,7 @@ async def _engines(
 ) -> AsyncIterator[tuple[AsyncEngine, "asyncpg.Pool[asyncpg.Record]", Client]]:
     async with contextlib.AsyncExitStack() as stack:
         # Opened first: it connects at once and says in a sentence when PostgreSQL does not answer.
-        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=2)
+        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=4)
         stack.push_async_callback(pool.close)
         engine = open_engine(settings.dsn(), application_name=NAME)
         stack.push_async_callback(engine.dispose)

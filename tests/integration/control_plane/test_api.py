@@ -63,7 +63,7 @@ async def test_everything_but_the_probes_needs_a_token(app: FastAPI, stranger: h
         for path, methods in app.openapi()["paths"].items()
         for method in methods
     ]
-    assert len(operations) == 44 + len(PROBES)
+    assert len(operations) == 45 + len(PROBES)
     for method, path in [*operations, ("GET", "/openapi.json")]:
         answer = await stranger.request(
             method, path, json={"reason": "x", "documents": "x"} if method == "POST" else None

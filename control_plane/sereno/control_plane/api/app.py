@@ -16,6 +16,8 @@ from sereno.control_plane.api import (
     endpoints,
     grants,
     identity,
+    links,
+    notices,
     reading,
     stops,
 )
@@ -88,8 +90,11 @@ def create_app(
         approvals.router,
         audit.router,
         stops.router,
+        notices.router,
     ):
         app.include_router(router, responses=_PROBLEMS)
+
+    app.include_router(links.router)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])
     async def openapi() -> dict[str, object]:

@@ -10,10 +10,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sereno.control_plane import stopping
 from sereno.control_plane.reports.fold import fold
-from sereno.control_plane.store import suspensions
+from sereno.control_plane.store import notices, suspensions
+from sereno.control_plane.store.notices import Notice
 from sereno.control_plane.store.tables import INBOX, SUBSCRIPTION_ACTIVITY
 from sereno.subscriptions.report import (
     ActivityReport,
+    NoticeReport,
     Report,
     StopReport,
     SuspensionEnded,
@@ -55,6 +57,7 @@ async def receive(connection: AsyncConnection, reports: Mapping[Position, Report
     await suspensions.begin(connection, (one for one in new if isinstance(one, SuspensionReport)))
     await suspensions.end(connection, (one for one in new if isinstance(one, SuspensionEnded)))
     await stopping.fold(connection, [one for one in new if isinstance(one, StopReport)])
+    await notices.put(connection, [_notice(one) for one in new if isinstance(one, NoticeReport)])
     sums = fold(one for one in new if isinstance(one, ActivityReport))
     if sums:
         rows = [
@@ -75,6 +78,10 @@ async def receive(connection: AsyncConnection, reports: Mapping[Position, Report
         keys = ["tenant_id", "subscription", "outcome"]
         await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=added))
     return len(fresh)
+
+
+def _notice(told: NoticeReport) -> Notice:
+    return Notice(told.tenant, told.cause, told.text, told.at, told.data, told.count)
 
 
 async def _first_seen(connection: AsyncConnection, positions: list[Position]) -> list[Position]:

@@ -10,7 +10,7 @@ from sereno.deploy.faults import StartError
 from sereno.deploy.stop_request import StopRequest
 from sereno.mailbox.cli.exits import Exit
 
-NAMES = ("wake", "support-queue", "meeting-prep")
+NAMES = ("wake", "support-queue", "meeting-prep", "approval-continue")
 
 
 def register(app: typer.Typer) -> None:
