@@ -41,7 +41,7 @@ help:
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
-	@echo 'make bench-audit       audit records verified per second by one process'
+	@echo 'make bench-audit       audit records verified per second, and appends of 20 tenants beside plain inserts'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
@@ -55,7 +55,7 @@ help:
 	@echo 'make torture-policy    ten thousand questions to the policy, each asked twice'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
-	@echo 'make fuzz-api          hundreds of requests to each operation of the execution plane, as its description allows'
+	@echo 'make fuzz-api          hundreds of requests to each operation of both planes, as their descriptions allow'
 	@echo 'make lock              resolve the dependencies again'
 
 demo: $(VENV)/run.stamp
@@ -151,7 +151,7 @@ torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
 
 fuzz-api: $(VENV)/dev.stamp
-	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py
+	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py tests/integration/control_plane/test_described.py
 
 fuzz-signatures: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.fuzz_signatures

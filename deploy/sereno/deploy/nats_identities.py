@@ -23,16 +23,18 @@ from sereno.mailbox.engine.bus import (
 OPERATOR = "operator"
 _BUCKET = BUCKET_STREAM
 _API = "$JS.API"
+_ANSWERED_WITHIN = "15m"
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The subjects that a user may publish to and subscribe to, its own inbox aside."""
+    """The subjects that a user may publish to and subscribe to, its own inbox aside; what comes on one of `answers` it
+    may answer once, in the inbox of whoever asked.
+    """
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...] = ()
-    answers: bool = False
-    """Whether it may answer a request that it heard, once."""
+    answers: tuple[str, ...] = ()
 
 
 def _reads_bucket() -> tuple[str, ...]:
@@ -77,10 +79,11 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_consumes(REPORTS),
             "sereno.ingress.*",
             "sereno.reports.control.*",
+            "sereno.ask.>",
             STOP_SUBJECT,
         ),
-        subscribe=("sereno.hint.>", REVALIDATE_SUBJECT),
-        answers=True,
+        subscribe=("sereno.hint.>",),
+        answers=(REVALIDATE_SUBJECT,),
     ),
     "gateway": Permissions(
         publish=(
@@ -91,8 +94,8 @@ PERMISSIONS: Mapping[str, Permissions] = {
             "sereno.wake.*.*",
             REVALIDATE_SUBJECT,
         ),
-        subscribe=("sereno.wake.>", STOP_SUBJECT),
-        answers=True,
+        subscribe=("sereno.wake.>",),
+        answers=(STOP_SUBJECT,),
     ),
     "listeners": Permissions(
         publish=(
@@ -105,11 +108,11 @@ PERMISSIONS: Mapping[str, Permissions] = {
     ),
     "evaluator": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.wake.*.*"),
+        answers=("sereno.ask.test.*", "sereno.ask.replay.*"),
     ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),
-        subscribe=(STOP_SUBJECT,),
-        answers=True,
+        answers=(STOP_SUBJECT,),
     ),
 }
 
@@ -142,8 +145,8 @@ def _user(identity: NatsIdentity) -> dict[str, object]:
     inbox = f"{inbox_prefix(identity.seed)}.>"
     permissions: dict[str, object] = {
         "publish": {"allow": list(allowed.publish)},
-        "subscribe": {"allow": [inbox, *allowed.subscribe]},
+        "subscribe": {"allow": [inbox, *allowed.subscribe, *allowed.answers]},
     }
     if allowed.answers:
-        permissions["allow_responses"] = {"max": 1, "expires": "1m"}
+        permissions["allow_responses"] = {"max": 1, "expires": _ANSWERED_WITHIN}
     return {"nkey": identity.public_key, "permissions": permissions}

@@ -13,5 +13,6 @@ WORDS = {
     "envelope": f"{_PLANE}.envelope_check",
     "types": f"{_PLANE}.types_command",
     "webhook": f"{_PLANE}.deliveries.commands",
+    "mcp": f"{_PLANE}.agent_tools.command",
 }
 """The module that registers each command."""

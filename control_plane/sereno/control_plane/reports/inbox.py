@@ -9,12 +9,15 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sereno.control_plane import stopping
+from sereno.control_plane.reports import anchoring
 from sereno.control_plane.reports.fold import fold
 from sereno.control_plane.store import notices, suspensions
 from sereno.control_plane.store.notices import Notice
 from sereno.control_plane.store.tables import INBOX, SUBSCRIPTION_ACTIVITY
+from sereno.mailbox.audit.keys import Trusted
 from sereno.subscriptions.report import (
     ActivityReport,
+    AuditEndReport,
     NoticeReport,
     Report,
     StopReport,
@@ -50,7 +53,9 @@ class Activity:
     counts: Mapping[str, int]
 
 
-async def receive(connection: AsyncConnection, reports: Mapping[Position, Report]) -> int:
+async def receive(
+    connection: AsyncConnection, reports: Mapping[Position, Report], audit_keys: Trusted | None = None
+) -> int:
     """Take account of the reports that were not seen before, in the caller's transaction; how many these were."""
     fresh = await _first_seen(connection, sorted(reports))
     new = [reports[position] for position in fresh]
@@ -77,6 +82,9 @@ async def receive(connection: AsyncConnection, reports: Mapping[Position, Report
         }
         keys = ["tenant_id", "subscription", "outcome"]
         await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=added))
+    await anchoring.anchor(
+        connection, (one for one in new if isinstance(one, AuditEndReport)), audit_keys or {}
+    )
     return len(fresh)
 
 

@@ -54,5 +54,5 @@ where tenant_id = $1 and receiptid = $2 and subscription = $3
 -- What became of the candidate. Arguments: tenant, receipt, subscription, outcome, reason, numbers, database clock.
 update execution.verdict v
 set outcome = $4, guard = 'condition', reason = $5, numbers = (v.numbers::jsonb || $6::text::jsonb)::json,
-    database_clock = $7, decided_at = $7
+    database_clock = $7, decided_at = $7, xid = default
 where v.tenant_id = $1 and v.receiptid = $2 and v.subscription = $3

@@ -54,7 +54,7 @@ update execution.verdict v
 set subscription_version = coalesce(k.version, v.subscription_version), outcome = k.outcome, guard = k.guard,
     reason = k.reason, guards = coalesce(k.guards::json, v.guards), message_id = k.message_id,
     numbers = (k.numbers::jsonb || jsonb_build_object('held_for', v.reason, 'held_since', v.decided_at))::json,
-    database_clock = $11, decided_at = $11
+    database_clock = $11, decided_at = $11, xid = default
 from unnest($1::text[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::uuid[])
     as k (tenant_id, receiptid, subscription, version, outcome, guard, reason, guards, numbers, message_id)

@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0006_notices"
-down_revision = "0005_audit"
+down_revision = "0007_audit"
 branch_labels = None
 depends_on = None
 

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0012_stops"
-down_revision = "0008_egress"
+down_revision = "0011_labels"
 branch_labels = None
 depends_on = None
 
