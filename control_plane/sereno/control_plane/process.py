@@ -81,6 +81,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 judged=bool(settings.evaluators),
                 ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
                 orders=orders,
+                link_key=key.private,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:

@@ -27,7 +27,6 @@ from sereno.control_plane.bootstrapping import bootstrap
 from sereno.control_plane.minting import utc_now
 from sereno.control_plane.notifying import link, sink
 from sereno.control_plane.notifying.dispatcher import Dispatcher
-from sereno.control_plane.publishing.signing_key import SigningKey
 from sereno.control_plane.reports.inbox import Position, receive
 from sereno.control_plane.store.engine import open_engine
 from sereno.deploy.ports import free_port
@@ -46,7 +45,7 @@ from tests.mailbox_moves import put
 from tests.serving import serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-KEY = SigningKey(Ed25519PrivateKey.generate(), "tests")
+KEY = Ed25519PrivateKey.generate()
 SECRET = b"0123456789abcdef0123456789abcdef"
 OPEN = ["127.0.0.0/8"]
 
@@ -91,7 +90,7 @@ class Inbox(House):
     execution: AnyPool
 
     def dispatcher(self, *sinks: dict[str, Any]) -> Dispatcher:
-        return Dispatcher(self.pool, sink.read(sinks), KEY.private, "http://control")
+        return Dispatcher(self.pool, sink.read(sinks), KEY, "http://control")
 
     async def report(self, *told: NoticeReport) -> None:
         async with self.engine.begin() as connection:
@@ -130,7 +129,7 @@ class Inbox(House):
 async def inbox(module_engines: Engines) -> AsyncIterator[Inbox]:
     engine = open_engine(module_engines.control_dsn, application_name="tests", pool_size=8)
     await bootstrap(engine, hashlib.sha256(ADMIN.encode()).hexdigest())
-    app = create_app(engine, execution_url="http://hooks.example", ready=ready, signing_key=KEY)
+    app = create_app(engine, execution_url="http://hooks.example", ready=ready, link_key=KEY)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://control") as client:
         made = Inbox(engine, client)
@@ -163,7 +162,7 @@ async def links(inbox: Inbox, person: str) -> list[tuple[str, str | None]]:
         sent.append((one.notice["cause"], one.link))
 
     declared = {"name": person.removeprefix("user:"), "kind": "log", "person": person}
-    dispatcher = Dispatcher(inbox.pool, sink.read([declared]), KEY.private, "http://control", keep)
+    dispatcher = Dispatcher(inbox.pool, sink.read([declared]), KEY, "http://control", keep)
     await dispatcher.begin()
     dispatcher._since = dict.fromkeys(dispatcher._since, utc_now() - timedelta(hours=1))
     await inbox.pool.execute("delete from control.notice_delivery where sink = $1", declared["name"])
@@ -300,13 +299,13 @@ async def test_a_link_is_bound_to_its_principal_its_text_and_its_time(inbox: Inb
     assert (await inbox.page("POST", url, word="approved")).status_code == 410, "used up by the refusal"
     good = await link_for(inbox, "user:luis", "approval/")
     written = good.rpartition("/")[2]
-    found = link.read(written, KEY.private, utc_now())
+    found = link.read(written, KEY, utc_now())
     assert found is not None
     forged = link.write(found, Ed25519PrivateKey.generate())
     other = written[:-6] + ("AAAAAA" if written[-6:] != "AAAAAA" else "BBBBBB")
     for wrong in (forged, other, "x", "a.b", "é", "A" * 3000):
         assert (await inbox.page("GET", f"http://control/l/{wrong}")).status_code == 410
-    assert link.read(written, KEY.private, found.expires) is None
+    assert link.read(written, KEY, found.expires) is None
     await inbox.apply(wish("bound", instruction="Something else."), "agent:triage")
     assert (await inbox.page("POST", good, word="approved")).status_code == 410, "another text was asked for"
 

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sereno.control_plane import approving
 from sereno.control_plane.api.approvals import number
 from sereno.control_plane.approving import Said
+from sereno.control_plane.catalog.approval import Approval
 from sereno.control_plane.catalog.caller import Caller
 from sereno.control_plane.catalog.refusal import Refusal
 from sereno.control_plane.minting import utc_now
@@ -81,8 +82,8 @@ async def answer(written: str, request: Request) -> HTMLResponse:
 
 
 def _read(written: str, request: Request) -> Link | None:
-    key = request.app.state.signing_key
-    return link.read(written, key.private, utc_now()) if key is not None else None
+    key = request.app.state.link_key
+    return link.read(written, key, utc_now()) if key is not None else None
 
 
 async def _shown(engine: AsyncEngine, found: Link) -> Shown | None:
@@ -97,7 +98,7 @@ async def _shown(engine: AsyncEngine, found: Link) -> Shown | None:
     return _of_message(notice, found)
 
 
-def _of_approval(known: approvals.Approval | None, found: Link) -> Shown | None:
+def _of_approval(known: Approval | None, found: Link) -> Shown | None:
     if known is None or known.now(utc_now()) != "pending" or known.digest != found.digest:
         return None
     return Shown(

@@ -103,7 +103,7 @@ class TestNow:
         number = uuid7(int(at.timestamp() * 1000), self._random(RANDOM_BYTES))
         async with self._pool.acquire() as conn, conn.transaction():
             for scope in await stop.scopes(conn, [policy.tenant]):
-                if scope.covers(policy.tenant, policy.agent, policy.name):
+                if scope.covers(policy.tenant, policy.agent, policy.name, policy.origin):
                     raise Refused(409, "stopped", f"the emergency stop stands (scope {scope})")
             await conn.execute(SQL["turn"], policy.tenant)
             taken = await conn.fetchval(SQL["take"], policy.tenant, number, policy.name, by, MOST_IN_A_MINUTE)
