@@ -58,6 +58,8 @@ help:
 	@echo 'make torture-policy    ten thousand questions to the policy, each asked twice'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
+	@echo 'make torture-mcp       kill -9 a poller between its writes, 52 times'
+	@echo 'make torture-mcp-node  connected sources against the servers of npm, which it installs'
 	@echo 'make fuzz-api          hundreds of requests to each operation of both planes, as their descriptions allow'
 	@echo 'make lock              resolve the dependencies again'
 
@@ -162,6 +164,14 @@ torture-policy: $(VENV)/dev.stamp
 
 torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
+
+torture-mcp: $(VENV)/dev.stamp
+	@SERENO_TORTURE_ROUNDS=52 $(BIN)/pytest -q tests/integration/pipeline/test_source_kills.py
+
+torture-mcp-node: $(VENV)/dev.stamp
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/node @modelcontextprotocol/server-filesystem \
+	  @modelcontextprotocol/server-everything @modelcontextprotocol/server-memory
+	@SERENO_TEST_MCP_NODE=$(VENV)/node/node_modules $(BIN)/pytest -q tests/torture/node_servers.py
 
 fuzz-api: $(VENV)/dev.stamp
 	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py tests/integration/control_plane/test_described.py

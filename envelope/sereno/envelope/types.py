@@ -8,6 +8,10 @@ Family = Literal["time", "calendar", "platform", "webhook", "mcp", "condition"]
 CALENDAR_DUE = "sereno.calendar.due"
 TIME_DUE = "sereno.time.due"
 WEBHOOK_RECEIVED = "sereno.webhook.received"
+MCP_ITEM = "sereno.mcp.item"
+SOURCE_STALLED = "sereno.platform.source.stalled"
+SOURCE_CHANGED = "sereno.platform.source.changed"
+CURSOR_LOST = "sereno.platform.source.cursor_lost"
 CONDITION_MET = "sereno.condition.met"
 APPROVAL_RESOLVED = "sereno.platform.approval.resolved"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
@@ -35,6 +39,7 @@ CATALOGUE: tuple[EventType, ...] = (
     EventType(
         CONDITION_MET, "condition", "An evaluator judged that an event meets the condition of a subscription."
     ),
+    EventType(MCP_ITEM, "mcp", "A polled source has an item, or a version of one, that was not known."),
     EventType(
         APPROVAL_RESOLVED,
         "platform",
@@ -47,6 +52,17 @@ CATALOGUE: tuple[EventType, ...] = (
         "A message used up its attempts or its time, was rejected, or was ended by a person.",
     ),
     EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
+    EventType(
+        SOURCE_CHANGED,
+        "platform",
+        "A connected server defines a tool otherwise than it was pinned, or knows us as another account: its sources stand still.",
+    ),
+    EventType(
+        CURSOR_LOST,
+        "platform",
+        "A subscription asks another thing of its source, so that how far it was read does not count any more.",
+    ),
+    EventType(SOURCE_STALLED, "platform", "A polled source could not be read several times in a row."),
     EventType(
         SUBSCRIPTION_CHANGED,
         "platform",

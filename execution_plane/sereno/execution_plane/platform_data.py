@@ -5,7 +5,15 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from sereno.envelope.types import ESTOP, MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import (
+    CURSOR_LOST,
+    ESTOP,
+    MESSAGE_DEAD,
+    RUN_FINISHED,
+    SOURCE_CHANGED,
+    SOURCE_STALLED,
+    SUBSCRIPTION_SUSPENDED,
+)
 
 
 class _Data(BaseModel):
@@ -45,6 +53,37 @@ class SubscriptionSuspended(_Data):
     at: AwareDatetime
 
 
+class SourceStalled(_Data):
+    """A polled source could not be read `failures` times in a row; it is tried again, later and later."""
+
+    connector: str
+    source: str
+    tool: str
+    subscriptions: list[str]
+    failures: int
+    fault: str
+    at: AwareDatetime
+
+
+class SourceChanged(_Data):
+    """A connector was stopped, and the conditions of these subscriptions are to be checked again before it goes on."""
+
+    connector: str
+    cause: str
+    sentence: str
+    recheck_due: list[str]
+    at: AwareDatetime
+
+
+class CursorLost(_Data):
+    """A subscription reads another thing: from `head` on, or with so many items that were there before."""
+
+    subscription: str
+    connector: str
+    begins: str
+    at: AwareDatetime
+
+
 class EmergencyStop(_Data):
     """A scope (`*`, a tenant, or TENANT/agent|subscription|connector|family/NAME) was stopped, or may go on.
 
@@ -64,6 +103,9 @@ DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
+    SOURCE_STALLED: SourceStalled,
+    SOURCE_CHANGED: SourceChanged,
+    CURSOR_LOST: CursorLost,
     ESTOP: EmergencyStop,
 }
 """By type of event."""

@@ -25,6 +25,7 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.listeners.mcp import http as connector_http
 from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.audit.intents import intents
@@ -104,6 +105,7 @@ def create_app(parts: Parts) -> FastAPI:
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    connectors = connector_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
     audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
     stops = stops_http.router(parts.mailbox.pool, callers.member)
@@ -116,6 +118,7 @@ def create_app(parts: Parts) -> FastAPI:
         data,
         previews,
         calendars,
+        connectors,
         manifests,
         audit,
         stops,

@@ -1,5 +1,6 @@
 """An item of a semantic condition: what was observed, ready to be judged."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,19 @@ def item_of(name: str, envelope: Mapping[str, Any]) -> Item:
     """An event (flat JSON) as an item: what happened, without what the platform wrote beside it."""
     seen = {member: envelope[member] for member in _SHOWN if envelope.get(member) is not None}
     sensitivity: Sensitivity = envelope.get("sensitivity") or "internal"
+    if _stays(envelope.get("outside")):
+        # What a connector's declaration keeps on the machine goes where confidential data may go.
+        sensitivity = "confidential"
     return Item.of(name, seen, sensitivity)
+
+
+def _stays(outside: Any) -> bool:
+    """Whether the note beside an event, JSON in its flat form, says that it does not leave the machine."""
+    try:
+        notes = json.loads(outside) if isinstance(outside, str) else outside
+    except ValueError:
+        return False
+    return isinstance(notes, Mapping) and notes.get("egress") == "local"
 
 
 def names_of(events: Sequence[tuple[str, str]]) -> list[str]:

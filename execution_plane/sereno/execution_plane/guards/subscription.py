@@ -11,6 +11,7 @@ import orjson
 from sereno.execution_plane.guards.batch import BatchLimits
 from sereno.execution_plane.guards.budget import Budgets
 from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, budgets_of
+from sereno.subscriptions import observation
 from sereno.subscriptions.event_key import KeyOf, compile_key
 from sereno.subscriptions.filters import Attributes, Predicate, compile_filters
 from sereno.subscriptions.lifecycle import State
@@ -67,6 +68,23 @@ class ToldOf(NamedTuple):
         return ", ".join(f"{what} {name}" for what, name in named if name is not None) or "nobody"
 
 
+class Shown(NamedTuple):
+    """Which signals of a connector are meant: those of one view of one operation."""
+
+    view: str
+
+    def holds(self, event: Attributes) -> bool:
+        """Whether an event is of this view; one that says no view, as in a simulation, is of any."""
+        return self.found(event) in ("", self.view)
+
+    def found(self, event: Attributes) -> str:
+        """Of which view the event is."""
+        return str(event.get("source", "")).partition("?view=")[2]
+
+    def __str__(self) -> str:
+        return self.view
+
+
 def _about(event: Attributes) -> tuple[str | None, str | None]:
     origin, data = str(event.get("origin")), event.get("data")
     told = data if origin == "platform" and isinstance(data, Mapping) else {}
@@ -86,7 +104,7 @@ class Subscription:
     instruction: str
     origin: str
     types: frozenset[str] | None
-    told_of: ToldOf | None
+    told_of: ToldOf | Shown | None
     filters: tuple[tuple[str, Predicate], ...]
     condition: Criterion | None
     cooldown: Rest | None
@@ -143,7 +161,7 @@ def of_spec(
         instruction=spec.instruction,
         origin=origin_of(spec.source, name),
         types=frozenset(spec.source.platform.types) if spec.source.platform else None,
-        told_of=_told_of(spec.source),
+        told_of=_told_of(spec.source, name),
         filters=tuple((text_of(declared), compile_filters([declared])) for declared in spec.filters),
         condition=None
         if spec.condition is None
@@ -185,7 +203,9 @@ def _batch(limits: Limits) -> BatchLimits | None:
     return BatchLimits(batch.window, batch.max_wait, batch.max_items, batch.max_bytes)
 
 
-def _told_of(source: Source) -> ToldOf | None:
+def _told_of(source: Source, name: str) -> ToldOf | Shown | None:
+    if source.mcp is not None:
+        return Shown(observation.view(source.mcp, subscription=name))
     platform = source.platform
     if platform is None or (platform.agent is None and platform.subscription is None):
         return None

@@ -139,6 +139,7 @@ _SOURCES = (
         "family",
     ),
     _counter("sereno.calendar.looks", "Looks at calendars.", "status"),
+    _counter("sereno.mcp.polls", "Turns at connected sources.", "status"),
     _gauge(
         "sereno.source.staleness",
         "How long ago the source read longest ago was read.",
