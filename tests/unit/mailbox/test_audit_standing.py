@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from sereno.mailbox.audit import standing as module
 from sereno.mailbox.audit.chain import Head
 from sereno.mailbox.audit.standing import AuditStanding
 
@@ -18,7 +17,7 @@ def shown(standing: AuditStanding) -> dict[str, float]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     now = [100.0]
-    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
     return now
 
 
