@@ -43,6 +43,8 @@ help:
 	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
+	@echo 'make bench-evaluator   what judging fifty items costs beyond the call of the model'
+	@echo 'make bench-redaction   how much of planted personal data and secrets redaction hides, by language'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
 	@echo 'make bench-audit       audit records verified per second, and appends of 20 tenants beside plain inserts'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
@@ -140,6 +142,12 @@ torture-clock-changes: $(VENV)/dev.stamp
 
 bench-guards: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.guards
+
+bench-evaluator: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.evaluator
+
+bench-redaction: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.redaction
 
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate

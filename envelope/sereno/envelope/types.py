@@ -16,8 +16,10 @@ CONDITION_MET = "sereno.condition.met"
 APPROVAL_RESOLVED = "sereno.platform.approval.resolved"
 SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
+CONTENT_SUSPICIOUS = "sereno.platform.content.suspicious"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
+MILESTONE = "sereno.platform.milestone"
 ESTOP = "sereno.platform.estop"
 
 
@@ -45,12 +47,18 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "What waited for a person was decided: an approval, or the answer to parked work.",
     ),
+    EventType(
+        CONTENT_SUSPICIOUS,
+        "platform",
+        "What a condition is judged on reads like an instruction to a model.",
+    ),
     EventType(ESTOP, "platform", "The emergency stop of a scope was engaged or released."),
     EventType(
         MESSAGE_DEAD,
         "platform",
         "A message used up its attempts or its time, was rejected, or was ended by a person.",
     ),
+    EventType(MILESTONE, "platform", "An agent says, with the lease of its work, that it has come so far."),
     EventType(RUN_FINISHED, "platform", "A run ended with an acknowledgement."),
     EventType(
         SOURCE_CHANGED,

@@ -6,9 +6,11 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from sereno.envelope.types import (
+    CONTENT_SUSPICIOUS,
     CURSOR_LOST,
     ESTOP,
     MESSAGE_DEAD,
+    MILESTONE,
     RUN_FINISHED,
     SOURCE_CHANGED,
     SOURCE_STALLED,
@@ -39,6 +41,14 @@ class MessageDead(_Data):
     agent: str
     subscription: str
     reason: str
+
+
+class Milestone(BaseModel):
+    """An agent has come so far; what else it says of it is its own."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str | None = None
 
 
 class SubscriptionSuspended(_Data):
@@ -84,6 +94,15 @@ class CursorLost(_Data):
     at: AwareDatetime
 
 
+class ContentSuspicious(_Data):
+    """What a condition is judged on reads like an instruction to a model; `held` says that it was not judged."""
+
+    subscription: str
+    receipt: str
+    signs: tuple[str, ...]
+    held: bool
+
+
 class EmergencyStop(_Data):
     """A scope (`*`, a tenant, or TENANT/agent|subscription|connector|family/NAME) was stopped, or may go on.
 
@@ -102,10 +121,12 @@ class EmergencyStop(_Data):
 DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
+    MILESTONE: Milestone,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
     SOURCE_STALLED: SourceStalled,
     SOURCE_CHANGED: SourceChanged,
     CURSOR_LOST: CursorLost,
+    CONTENT_SUSPICIOUS: ContentSuspicious,
     ESTOP: EmergencyStop,
 }
 """By type of event."""

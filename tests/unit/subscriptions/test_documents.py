@@ -189,9 +189,9 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
             "no wildcards",
         ),
         (
-            {"source": {"platform": {"types": ["sereno.platform.milestone"]}}},
+            {"source": {"platform": {"types": ["sereno.platform.workspace.changed"]}}},
             "spec.source.platform.types[0]",
-            "not yet supported: source.platform.types: sereno.platform.milestone",
+            "not yet supported: source.platform.types: sereno.platform.workspace.changed",
         ),
         ({"source": {"platform": {"types": []}}}, "spec.source.platform.types", "expected at least 1"),
         ({"source": {}}, "spec.source", "found none"),

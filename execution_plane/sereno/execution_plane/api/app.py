@@ -26,6 +26,7 @@ from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
 from sereno.execution_plane.listeners.mcp import http as connector_http
+from sereno.execution_plane.quality import http as quality_http
 from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.audit.intents import intents
@@ -101,6 +102,7 @@ def create_app(parts: Parts) -> FastAPI:
         parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent
     )
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    quality = quality_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
@@ -114,6 +116,7 @@ def create_app(parts: Parts) -> FastAPI:
         explain,
         deliveries,
         history,
+        quality,
         usage,
         data,
         previews,

@@ -17,6 +17,7 @@ from sereno.subscriptions.filters import Attributes, Predicate, compile_filters
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import Filter, Source, SubscriptionSpec
 from sereno.subscriptions.models.limits import Budget, Limits, Then
+from sereno.subscriptions.models.subscription import Suspicious
 from sereno.subscriptions.period import LENGTH
 from sereno.subscriptions.quiet_hours import Quiet
 from sereno.subscriptions.rate import Rate
@@ -46,6 +47,7 @@ class Criterion(NamedTuple):
 
     text: str
     min_confidence: float
+    suspicious: Suspicious = "warn"
 
 
 class ToldOf(NamedTuple):
@@ -153,6 +155,7 @@ def of_spec(
             limits.expires,
             revoked=rights.revoked,
             revoked_at=rights.revoked_at,
+            authority=rights.authority,
             owner_removed=rights.owner_removed,
             agent_suspended=rights.agent_suspended,
             verified_sender_only=spec.sender == "verified",
@@ -165,7 +168,11 @@ def of_spec(
         filters=tuple((text_of(declared), compile_filters([declared])) for declared in spec.filters),
         condition=None
         if spec.condition is None
-        else Criterion(spec.condition.criterion, float(spec.condition.min_confidence)),
+        else Criterion(
+            spec.condition.criterion,
+            float(spec.condition.min_confidence),
+            spec.condition.suspicious or "warn",
+        ),
         cooldown=None if limits.cooldown is None else Rest(limits.cooldown.every, limits.cooldown.then),
         quiet=_quiet(limits),
         batch=_batch(limits),
