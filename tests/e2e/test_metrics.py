@@ -48,7 +48,6 @@ def send(sereno: Running, url: str, number: int, waking: int) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.req(157)
 def test_what_people_declare_and_send_adds_no_series(installation: Running) -> None:
     sereno = installation
     applied = sereno.apply(ENDPOINT + SUBSCRIPTION.format(number=0))

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import pytest
-
 from sereno.envelope.encode import flat
 from sereno.execution_plane.gauges import standing
 from sereno.execution_plane.gauges.budgets import budgets
@@ -107,7 +105,6 @@ async def test_a_transaction_that_stands_is_seen_from_look_to_look(plane: Plane)
     assert reading.value == 0
 
 
-@pytest.mark.req(157)
 async def test_neither_subscriptions_nor_messages_add_a_series(plane: Plane) -> None:
     budget = {"budget": {"activations": "100000/day"}}
     await plane.in_force(declared("s0", limits=budget))

@@ -114,7 +114,7 @@ def test_there_are_eight_boards_with_panels_enough() -> None:
     assert len(list(panels())) >= 45
 
 
-@pytest.mark.req(346)
+@pytest.mark.req(157)
 def test_a_panel_says_what_it_shows_in_which_unit_and_leads_on() -> None:
     for name, panel in panels():
         where = f"{name}: {panel['title']}"
@@ -187,7 +187,6 @@ def faults(where: str, expression: str) -> Iterator[str]:
                 yield f"{where}: none of its series has a label {label}"
 
 
-@pytest.mark.req(347)
 def test_every_query_parses_and_names_what_processes_show() -> None:
     assert [fault for where, expression in expressions() for fault in faults(where, expression)] == []
 
@@ -204,6 +203,25 @@ def test_every_metric_is_on_a_board_and_no_label_is_an_identity() -> None:
     shown = " ".join(expression for _, expression in expressions())
     assert [metric.exposed for metric in METRICS.values() if metric.exposed not in shown] == []
     assert not IDENTITIES & LABELS.keys()
+
+
+@pytest.mark.req(346, 347, 348, 350, 351)
+def test_what_governs_agents_is_on_a_board() -> None:
+    """Leases given and refused, what waits for people and how often they agree, open work, the chain, budgets."""
+    shown = " ".join(expression for _, expression in expressions())
+    for needed in (
+        "rate(sereno_mailbox_claims_total",
+        'sereno_mailbox_verbs_total{status=~"stale|expired"}',
+        "sereno_approvals_waiting",
+        "sereno_mailbox_oldest_lease_seconds",
+        "sereno_mailbox_messages",
+        "sereno_audit_verified_seconds",
+        "sereno_budget_used",
+    ):
+        assert needed in shown, needed
+    [rate] = [panel for _, panel in panels() if panel["title"] == "Approval rate"]
+    assert rate["fieldConfig"]["defaults"]["thresholds"]["steps"][-1]["value"] == 0.95
+    assert "[7d]" in rate["targets"][0]["expr"]
 
 
 def test_an_alert_says_what_it_means_and_what_to_do() -> None:

@@ -54,6 +54,11 @@ with tenant as materialized (
 ), calendar as materialized (
     select c.tenant_id, c.next_due, c.looked_at, c.failures > 0 as failing
     from execution.calendar c where c.next_look is not null order by c.next_look limit $2
+), source as materialized (
+    select 'calendar' as family, tenant_id, looked_at as read_at, failing from calendar
+    union all
+    select 'mcp', s.tenant_id, s.polled_at, s.failures > 0 or s.state = 'stalled'
+    from (select * from execution.mcp_source order by next_poll limit $2) s
 ), undecided as materialized (
     select 'time' as family, d.tenant_id, d.emitted from (
         select tenant_id, emitted from execution.due_instant where outcome is null order by emitted limit $2
@@ -85,12 +90,14 @@ select 'sereno.schedule.unaccounted', array[f.tenant_id, f.family],
     + (select count(*) from due d where (d.tenant_id, d.family) = (f.tenant_id, f.family) and d.next_due < f.at - $1::interval)
 from family f
 union all
-select 'sereno.source.staleness', array[t.tenant_id, 'calendar'],
-    coalesce(date_part('epoch', t.at - min(c.looked_at)), 0)
-from tenant t left join calendar c using (tenant_id) group by t.tenant_id, t.at
+select 'sereno.source.staleness', array[t.tenant_id, f.family],
+    coalesce(date_part('epoch', t.at - min(s.read_at)), 0)
+from tenant t cross join (values ('calendar'), ('mcp')) as f (family) left join source s using (tenant_id, family)
+group by t.tenant_id, t.at, f.family
 union all
-select 'sereno.source.failing', array[t.tenant_id, 'calendar'], count(*) filter (where c.failing)
-from tenant t left join calendar c using (tenant_id) group by t.tenant_id
+select 'sereno.source.failing', array[t.tenant_id, f.family], count(*) filter (where s.failing)
+from tenant t cross join (values ('calendar'), ('mcp')) as f (family) left join source s using (tenant_id, family)
+group by t.tenant_id, f.family
 
 -- name: budgets
 -- Arguments: tenants, scopes, names, measures, periods, beginnings.

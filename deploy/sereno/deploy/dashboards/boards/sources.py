@@ -60,6 +60,13 @@ BOARD = Board(
             stacked=True,
         ),
         Panel(
+            "Polls of connected sources",
+            "By what was found: `news`, `same`, `away` when the server did not answer, or `fault`.",
+            "cps",
+            rate("sereno_mcp_polls_total", "status"),
+            stacked=True,
+        ),
+        Panel(
             "Staleness of sources",
             "How long ago the source was read that was read longest ago.",
             "s",

@@ -58,6 +58,9 @@ class McpListener:
         self._hinted: set[Key] = set()
         self._now: datetime | None = None
         self._connections = Connections(opening, self._expect, self._hint)
+        # Of a series that begins with its first fault, nobody sees that it rose.
+        for status in ("news", "same", "away", "fault"):
+            _polls.add(0, {"status": status})
 
     async def observe(self, now: datetime) -> int:
         """See `Listener.observe`; how many sources had their turn."""
@@ -175,7 +178,7 @@ class McpListener:
         async with self._pool.acquire() as connection, connection.transaction():
             told = await polling.write(connection, turn, found, following, now, lambda: self._receiptid(now))
         faults.point("mcp.after_commit")
-        _written.add(told, {"family": self.family})
+        _written.add(told, {"tenant": turn.tenant, "family": self.family})
         _polls.add(1, {"status": "news" if told else "same"})
 
     async def _fail(self, turn: Turn, fault: str, now: datetime) -> None:
