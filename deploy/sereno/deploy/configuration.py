@@ -90,6 +90,7 @@ def write(
             "evaluators": options.evaluators,
             "calendar_networks": options.calendar_networks,
             "calendar_folder": str(options.calendar_folder) if options.calendar_folder else None,
+            "traces_per_second": options.traces_per_second,
             "json_logs": options.json_logs,
             **_keys(name, identities),
             **({"audit_checkpoint_file": str(_checkpoints(folder, options))} if name == "control" else {}),

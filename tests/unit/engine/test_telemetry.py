@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from sereno.mailbox.engine.telemetry import METRICS, redact
+from sereno.mailbox.engine.logs import redact
+from sereno.mailbox.engine.telemetry import METRICS
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,25 @@
 """Judging: rounds of leased candidates, each group of one criterion in as few calls as it takes."""
 
 import asyncio
+import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from sereno.execution_plane.evaluator import egress_log, evaluations
+from sereno.execution_plane.evaluator import egress_log, evaluations, traced
 from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation
-from sereno.execution_plane.evaluator.evaluations import Candidate
+from sereno.execution_plane.evaluator.evaluations import Candidate, Status
 from sereno.execution_plane.evaluator.item import Item, Sensitivity
 from sereno.execution_plane.guards.condition import criterion_version
 from sereno.execution_plane.guards.judgement import EvaluationError
 from sereno.execution_plane.guards.subscription import Criterion
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import semantics as names
+from sereno.mailbox.engine import tracing
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import logger
 
 MOST = 50
 """Candidates of a round."""
@@ -71,28 +74,39 @@ class Judging:
             await self._judge(group)
         except DATABASE_FAULTS as fault:
             # What was not settled is leased again when this lease ends.
-            _log.warning("group_failed", error=type(fault).__name__)
+            _log.warning("group_failed", tenant=group[0].tenant, error=type(fault).__name__)
 
     async def _judge(self, group: Sequence[Candidate]) -> None:
-        first = group[0]
+        first, began = group[0], time.time_ns()
         policy = self._directory.subscription(first.tenant, first.subscription)
         least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
         version = criterion_version(Criterion(first.criterion, least))
-        items = {name: item_of(name, candidate.envelope) for name, candidate in _named(group).items()}
+        candidates = {name: traced.begun(candidate) for name, candidate in _named(group).items()}
+        items = {name: item_of(name, candidate.envelope) for name, candidate in candidates.items()}
+        tracing.called_by(next((one.traceparent for one in candidates.values() if one.traceparent), None))
         done = await self._evaluation.judge(first.criterion, version, list(items.values()))
         await egress_log.write(self._pool, first.tenant, first.subscription, done.egress)
         share = _share(done, len(group))
-        for name, candidate in _named(group).items():
-            await self._settle(candidate, name, done, share)
+        for name, candidate in candidates.items():
+            status = await self._settle(candidate, name, done, share)
+            about = {names.STATUS: status, names.EVALUATOR: done.judges.get(name)}
+            traced.judged(candidate, done.answers[name], began, about)
 
     async def _settle(
         self, candidate: Candidate, name: str, done: Evaluated, share: dict[str, Any] | None
-    ) -> None:
+    ) -> Status:
         answer = done.answers[name]
         async with self._pool.acquire() as conn, conn.transaction():
             status = await evaluations.settle(conn, candidate, answer, self._directory, usage=share)
+        about = named(
+            traceparent=candidate.envelope.get("traceparent"),
+            tenant=candidate.tenant,
+            receipt=str(candidate.receiptid),
+            subscription=candidate.subscription,
+        )
         kind = answer.kind if isinstance(answer, EvaluationError) else None
-        _log.info("judged", status=status, subscription=candidate.subscription, error=kind)
+        _log.info("judged", status=status, error=kind, **about)
+        return status
 
 
 def item_of(name: str, envelope: dict[str, Any]) -> Item:

@@ -22,8 +22,11 @@ from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredEr
 from sereno.execution_plane.gateway.headers import Received
 from sereno.execution_plane.gateway.ping import Answered
 from sereno.execution_plane.gateway.turns import Turns
+from sereno.mailbox.engine import semantics as names
+from sereno.mailbox.engine import tracing
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.problems import Problem, respond
-from sereno.mailbox.engine.telemetry import logger, spread, tally
+from sereno.mailbox.engine.telemetry import spread, tally
 
 RETRY_AFTER_SECONDS = 2
 ACCEPTED = 202
@@ -54,6 +57,10 @@ class _Waiting(NamedTuple):
     encoded: tuple[bytes, ...]
     large: Admitted | None
     answer: Answered | Refused | None
+    place: trace.Place
+    links: tuple[str, ...]
+    read: float
+    decided: float
 
 
 class WebhookGateway:
@@ -87,7 +94,10 @@ class WebhookGateway:
             waiting = self._read(endpoint_token, request, await request.body())
             response = await self._store(waiting) if waiting.answer is None else _answer(waiting.answer)
             # Also where there is no endpoint: the log leaves it out, at the same cost.
-            self._record(_delivery(waiting, response.status_code, time.perf_counter() - began))
+            stored = time.perf_counter()
+            self._record(_delivery(waiting, response.status_code, stored - began))
+            if tracing.kept(waiting.place.traceparent):
+                _trace(waiting, response.status_code, began, stored)
         except ClientDisconnect:
             response = Response(status_code=400)
         except HTTPException:
@@ -106,7 +116,7 @@ class WebhookGateway:
         )
 
     def _read(self, endpoint_token: str, request: Request, body: bytes) -> _Waiting:
-        recorded = self._clock()
+        read, recorded = time.perf_counter(), self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
         headers = Received.of(request.scope["headers"])
         client = request.scope.get("client")
@@ -114,12 +124,11 @@ class WebhookGateway:
             headers,
             body,
             recorded,
-            trace.continued(headers, os.urandom),
             self._url(endpoint, request),
             request.method,
             client[0] if client else None,
         )
-        return _waiting(endpoint or NOWHERE, arrival, self._admission.admit(endpoint, arrival))
+        return _waiting(endpoint or NOWHERE, arrival, self._admission.admit(endpoint, arrival), read)
 
     def _url(self, endpoint: Endpoint | None, request: Request) -> str:
         """The public URL of the request, as the sender signed it; a proxy may have taken off the TLS."""
@@ -138,14 +147,30 @@ class WebhookGateway:
                 encoded = (await self._withhold(waiting.large)).encoded
             await self._commit.store(waiting.tenant, encoded)
         except NotStoredError as fault:
-            _log.warning("not_stored", tenant=waiting.tenant, error=str(fault))
+            about = named(traceparent=waiting.place.traceparent, receipt=waiting.receipts[0])
+            _log.warning(
+                "not_stored", tenant=waiting.tenant, endpoint=waiting.endpoint, error=str(fault), **about
+            )
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
         _stored.add(len(waiting.receipts), "webhook")
         return _accepted([shown("rcp", receipt) for receipt in waiting.receipts])
 
 
-def _waiting(endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered | Refused) -> _Waiting:
+def _trace(waiting: _Waiting, status: int, began: float, stored: float) -> None:
+    times = trace.Times(began, waiting.read, waiting.decided, stored)
+    about = {
+        names.TENANT: waiting.tenant,
+        names.ENDPOINT: waiting.endpoint,
+        names.RECEIPTS: waiting.receipts,
+        names.HTTP_SIZE: waiting.size,
+    }
+    trace.record(waiting.place, times, status, waiting.links, about)
+
+
+def _waiting(
+    endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered | Refused, read: float
+) -> _Waiting:
     verdict, reason, admitted = _verdict(decision)
     return _Waiting(
         endpoint.tenant,
@@ -158,6 +183,10 @@ def _waiting(endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered
         () if admitted is None else admitted.encoded,
         admitted if admitted is not None and admitted.is_large else None,
         None if isinstance(decision, Admitted) else decision,
+        trace.NOWHERE if admitted is None else admitted.place,
+        () if admitted is None else admitted.links,
+        read,
+        time.perf_counter(),
     )
 
 
