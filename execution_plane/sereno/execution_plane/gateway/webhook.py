@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from sereno.mailbox.engine.telemetry import spread, tally
 
 RETRY_AFTER_SECONDS = 2
 ACCEPTED = 202
+_JSON = "application/json"
 _SIGN_THE_URL = frozenset({"twilio", "rfc9421"})
 _log = logger("gateway")
 _requests = tally("sereno.webhook.requests")
@@ -74,6 +75,7 @@ class WebhookGateway:
         clock: Callable[[], datetime],
         *,
         record: Callable[[Delivery], None],
+        randomness: Callable[[int], bytes] = os.urandom,
         public_url: str = "",
         withhold: Withhold | None = None,
     ) -> None:
@@ -82,6 +84,7 @@ class WebhookGateway:
         self._commit = commit
         self._clock = clock
         self._record = record
+        self._randomness = randomness
         self._public_url = public_url.rstrip("/")
         self._withhold = withhold
         self._turns = Turns()
@@ -95,7 +98,7 @@ class WebhookGateway:
             response = await self._store(waiting) if waiting.answer is None else _answer(waiting.answer)
             # Also where there is no endpoint: the log leaves it out, at the same cost.
             stored = time.perf_counter()
-            self._record(_delivery(waiting, response.status_code, stored - began))
+            self._record(_delivery(waiting, response.status_code, stored - began, self._randomness))
             if tracing.kept(waiting.place.traceparent):
                 _trace(waiting, response.status_code, began, stored)
         except ClientDisconnect:
@@ -140,7 +143,7 @@ class WebhookGateway:
 
     async def _store(self, waiting: _Waiting) -> Response:
         if not waiting.receipts:
-            return _accepted([])
+            return _accepted(())
         encoded = waiting.encoded
         try:
             if waiting.large is not None and self._withhold is not None:
@@ -154,7 +157,7 @@ class WebhookGateway:
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
         _stored.add(len(waiting.receipts), "webhook")
-        return _accepted([shown("rcp", receipt) for receipt in waiting.receipts])
+        return _accepted(waiting.receipts)
 
 
 def _trace(waiting: _Waiting, status: int, began: float, stored: float) -> None:
@@ -204,12 +207,12 @@ def _answer(decision: Answered | Refused) -> Response:
     return Response(decision.body, decision.status, media_type=decision.media_type)
 
 
-def _delivery(waiting: _Waiting, status: int, seconds: float) -> Delivery:
+def _delivery(waiting: _Waiting, status: int, seconds: float, randomness: Callable[[int], bytes]) -> Delivery:
     stored = waiting.answer is not None or status == ACCEPTED
     millis = int(waiting.recorded.timestamp() * 1000)
     return Delivery(
         tenant=waiting.tenant,
-        id=uuid7_text(millis, os.urandom(RANDOM_BYTES)),
+        id=uuid7_text(millis, randomness(RANDOM_BYTES)),
         endpoint=waiting.endpoint,
         received=waiting.recorded,
         verdict=waiting.verdict if stored else "not_stored",
@@ -221,11 +224,23 @@ def _delivery(waiting: _Waiting, status: int, seconds: float) -> Delivery:
     )
 
 
-def _accepted(receipts: list[str]) -> Response:
-    body: dict[str, object] = {"id": receipts[0] if receipts else None}
-    if len(receipts) != 1:
-        body["ids"] = receipts
-    return Response(orjson.dumps(body), 202, media_type="application/json")
+class _Accepted(Response):
+    """A 202, whose headers are all but the same each time."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status_code = ACCEPTED
+        self.media_type = _JSON
+        self.background = None
+        self.body = body
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON.encode())]
+
+
+def _accepted(receipts: Sequence[str]) -> Response:
+    """The receipts as people see them; an identifier of ours needs no escaping."""
+    if len(receipts) == 1:
+        return _Accepted(b'{"id":"%s"}' % shown("rcp", receipts[0]).encode())
+    ids = [shown("rcp", receipt) for receipt in receipts]
+    return _Accepted(orjson.dumps({"id": ids[0] if ids else None, "ids": ids}))
 
 
 def _problem(refused: Refused) -> Response:
