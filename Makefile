@@ -34,6 +34,7 @@ help:
 	@echo 'make bench-mailbox-long  the same under a million messages, and while a transaction is held open'
 	@echo 'make torture-mailbox   stale verbs of every kind, and kill -9 of workers and of PostgreSQL'
 	@echo 'make torture-deadlock  pipelines, holders, reaper, stop and pause on the same rows, 1,000 rounds'
+	@echo 'make torture-estop     the stop beside eight workers and a flood: nothing after it returned'
 	@echo 'make torture-plans     plans of the hot statements beside 1,000,000 messages for later'
 	@echo 'make torture-pipeline  kill -9 the pipeline at each fault point, 20 times each'
 	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
@@ -41,7 +42,7 @@ help:
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
 	@echo 'make bench-telemetry   guarded deposits and drain with traces and metrics on, against the same with them off'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
-	@echo 'make bench-audit       audit records verified per second by one process'
+	@echo 'make bench-audit       audit records verified per second, and appends of 20 tenants beside plain inserts'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
 	@echo 'make torture-properties  thousands of new examples for each property, instead of the fifty of the suite'
 	@echo 'make bench-expansion   occurrences of recurring schedules per second on this machine'
@@ -55,7 +56,7 @@ help:
 	@echo 'make torture-policy    ten thousand questions to the policy, each asked twice'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
-	@echo 'make fuzz-api          hundreds of requests to each operation of the execution plane, as its description allows'
+	@echo 'make fuzz-api          hundreds of requests to each operation of both planes, as their descriptions allow'
 	@echo 'make lock              resolve the dependencies again'
 
 demo: $(VENV)/run.stamp
@@ -101,6 +102,9 @@ torture-mailbox: $(VENV)/dev.stamp
 
 torture-deadlock: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.deadlock
+
+torture-estop: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.torture.estop
 
 torture-plans: $(VENV)/dev.stamp
 	@SERENO_PLAN_ROWS=1000000 $(BIN)/pytest -q --timeout 900 tests/integration/mailbox/test_plans.py
@@ -151,7 +155,7 @@ torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
 
 fuzz-api: $(VENV)/dev.stamp
-	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py
+	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py tests/integration/control_plane/test_described.py
 
 fuzz-signatures: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.fuzz_signatures

@@ -7,7 +7,7 @@ from typing import Any
 
 from sereno.execution_plane.listeners import ledger, rebuild
 from sereno.execution_plane.listeners.time_listener import TimeListener
-from sereno.execution_plane.pipeline.arrival import Payload, read
+from sereno.execution_plane.pipeline.arrival import Arrival, Payload, read
 from sereno.execution_plane.pipeline.delivery import deliver
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.mailbox.engine.bus import ingress_subject, token
@@ -43,8 +43,8 @@ class Clock:
         for row in rows:
             self._relayed = row["position"]
             payload = Payload(token(TENANT), row["position"], row["payload"])
-            arrivals, unreadable = read(payload, self._directory.index)
-            assert not unreadable
+            arrivals = [one for one in read(payload, self._directory.index) if isinstance(one, Arrival)]
+            assert arrivals
             async with self.plane.pool.acquire() as conn, conn.transaction():
                 await deliver(conn, arrivals, self._directory.policy_valid_until())
 

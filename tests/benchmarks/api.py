@@ -8,6 +8,7 @@ import sys
 import uvloop
 from fastapi import FastAPI
 
+from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import bus, http_server, problems
 from sereno.mailbox.engine.postgres import open_pool
@@ -31,7 +32,13 @@ async def main() -> None:
     problems.install(app)
     bearers = LeaseBearers(os.urandom(32))
     app.include_router(
-        router(Mailbox(pool, wake=wake), _authenticate, bearers=bearers, knows_agent=lambda _t, _a: True)
+        router(
+            Mailbox(pool, wake=wake),
+            _authenticate,
+            bearers=bearers,
+            knows_agent=lambda _t, _a: True,
+            intent=intents(pool, "execution"),
+        )
     )
     listening, stop = http_server.bind("127.0.0.1", 0), asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -1,6 +1,7 @@
 """A semantic condition from end to end: a webhook that a model judges, and the wake-up that its verdict leads to."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from sereno.mailbox.cli.exits import Exit
 from tests.e2e.running import (
     DOCUMENTS,
+    Running,
     endpoint_url,
     github_headers,
     pull_request,
@@ -32,6 +34,30 @@ def judge(request: dict[str, Any]) -> Reply:
     return Reply(json.dumps(found[0] if len(found) == 1 else {"verdicts": found}))
 
 
+def try_before(sereno: Running, folder: Path) -> None:
+    """Judge a given event, and an edit that is not applied; neither wakes anybody."""
+    even, odd = (
+        {
+            "specversion": "1.0",
+            "id": str(n),
+            "source": "/x",
+            "type": "com.github.pull_request.opened",
+            "data": json.loads(pull_request(n)),
+        }
+        for n in (10, 11)
+    )
+    event, edit = folder / "event.json", folder / "edit.yaml"
+    event.write_text(json.dumps([even, odd]), encoding="utf-8")
+    told = json.loads(sereno.command("sub", "test", "review-pull-requests", "--event", str(event), "--json"))
+    assert [(one["event"], one["meets"]) for one in told["items"]] == [("10", True), ("11", False)]
+    edit.write_text(CONDITION.replace("0.6", "0.9"), encoding="utf-8")
+    shown = sereno.command("sub", "test", "-f", str(edit), "--event", str(event))
+    assert "judged, not verified" in shown
+    sereno.command("sub", "test", "review-pull-requests", "--evnt", str(event), code=Exit.BAD_INPUT)
+    sereno.command("sub", "test", "nothing", code=Exit.BAD_INPUT)
+    assert sereno.ready("reviewer") == 0
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.req(7, 18)
 def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -42,6 +68,7 @@ def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathF
         ]
         with running(folder / "data", SERENO_EVALUATORS=json.dumps(evaluators), JUDGE=KEY) as sereno:
             url = endpoint_url(sereno.apply(CONDITION))
+            try_before(sereno, folder)
             for number in range(1, 5):
                 body = pull_request(number)
                 headers = github_headers(body, str(number))
@@ -52,6 +79,7 @@ def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathF
             assert "rounding of prices" in taken
             used = sereno.execution("GET", "/v1/usage?by=model")["items"]
             assert [(one["name"], one["evaluations"]) for one in used if one["evaluations"]] == [("tiny", 4)]
+            assert [(one["name"], one["tests"]) for one in used if one["tests"]] == [("tiny", 2)]
             logs = "".join(path.read_text() for path in (folder / "data").rglob("*.log"))
     assert set(model.authorizations) == {f"Bearer {KEY}"}
     assert KEY not in logs + taken

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -14,14 +15,19 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sereno.control_plane import sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
-from sereno.control_plane.checkpointing import Checkpointer
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
+from sereno.control_plane.recording import PLANE
 from sereno.control_plane.reports.consumer import ReportConsumer
 from sereno.control_plane.sealing_key import SealingKeyError
+from sereno.control_plane.stop_keeping import StopKeeper
+from sereno.control_plane.stop_orders import Orders
 from sereno.control_plane.store.engine import open_engine
+from sereno.mailbox.audit import keys
+from sereno.mailbox.audit.checkpointing import Checkpointer
+from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine import asking, bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
@@ -29,7 +35,8 @@ from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
 NAME = "sereno-control"
-SCHEMA = "control"
+ANSWERED_WITHIN_SECONDS = 150.0
+"""By the execution plane, when it has to ask a model."""
 
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
@@ -39,29 +46,38 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         sha256_file = settings.admin_token_sha256_file
         admin = read_hash(sha256_file) if sha256_file else None
         sealing = sealing_key.load(settings.sealing_public_key_file)
+        # Without a key of its own the chain is signed by the one of the manifests.
+        audit_key = (
+            keys.load(settings.audit_key_file) if settings.audit_key_file else AuditKey(key.private, key.id)
+        )
+        audit_keys = keys.trusted(settings.audit_keys_file, audit_key)
         listening = http_server.bind(settings.control_host, settings.control_port)
-    except (SigningKeyError, SealingKeyError, AdminTokenError, AddressInUseError) as fault:
+    except (SigningKeyError, SealingKeyError, AuditKeyError, AdminTokenError, AddressInUseError) as fault:
         raise CommandError(str(fault)) from fault
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            orders = Orders(nats)
             app = create_app(
                 engine,
                 execution_url=settings.execution_url,
                 ready=lambda: _checks(engine, nats),
                 sealing_key=sealing,
-                signing_key=key,
                 checkpoints=settings.audit_checkpoint_file,
+                audit_keys=audit_keys,
                 judged=bool(settings.evaluators),
+                ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
+                orders=orders,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, listening, stop))
                 tasks.create_task(Publisher(engine, nats, key).run(stop))
-                tasks.create_task(Relay(pool, nats, SCHEMA).run(stop))
-                tasks.create_task(ReportConsumer(engine, nats).run(stop))
+                tasks.create_task(Relay(pool, nats, PLANE).run(stop))
+                tasks.create_task(ReportConsumer(engine, nats, audit_keys).run(stop))
+                tasks.create_task(StopKeeper(engine, orders).run(stop))
                 if settings.audit_checkpoint_file is not None:
-                    checkpointer = Checkpointer(engine, key, settings.audit_checkpoint_file)
+                    checkpointer = Checkpointer(pool, PLANE, audit_key, settings.audit_checkpoint_file)
                     tasks.create_task(checkpointer.run(stop))
 
 

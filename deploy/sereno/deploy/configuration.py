@@ -93,9 +93,24 @@ def write(
             "traces_per_second": options.traces_per_second,
             "json_logs": options.json_logs,
             **_keys(name, identities),
-            **({"audit_checkpoint_file": str(_checkpoints(folder, options))} if name == "control" else {}),
+            **_audit(name, folder, identities, options),
         }
         private_file.write(path(folder, name), json.dumps(content, indent=2).encode())
+
+
+def _audit(name: str, folder: DataFolder, identities: Identities, options: Options) -> dict[str, str]:
+    """The control plane and the pipeline sign the ends of their chains; the gateway shows those of the second."""
+    if name not in {"control", "pipeline", "gateway"}:
+        return {}
+    file = _checkpoints(folder, options)
+    if name != "control":
+        file = file.with_name(f"{file.stem}-execution{file.suffix}")
+    said = {"audit_checkpoint_file": str(file), "audit_keys_file": str(identities.audit_keys_file)}
+    if name != "gateway":
+        said["audit_key_file"] = str(
+            identities.audit_key_file("control" if name == "control" else "execution")
+        )
+    return said
 
 
 def _checkpoints(folder: DataFolder, options: Options) -> Path:

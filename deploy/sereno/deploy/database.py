@@ -72,7 +72,8 @@ async def prepare(dsn: str, histories: Sequence[History] = HISTORIES) -> None:
             for history in histories:
                 await _run(connection, "open_schema", history.schema, _SCHEMAS[history.schema])
             # What happened is appended to, and changed by nobody: by right, and by triggers besides.
-            await _run(connection, "close_logs", CONTROL)
+            for schema in ("control", "execution"):
+                await _run(connection, "close_logs", _SCHEMAS[schema], schema)
             await _run(connection, "open_to_worker")
     finally:
         await connection.close()

@@ -39,7 +39,7 @@ FROM unnest(ARRAY[
 -- name: close_logs
 SELECT format('REVOKE UPDATE, DELETE ON %I.%I FROM %I', space.nspname, thing.relname, $1::text)
 FROM pg_class AS thing JOIN pg_namespace AS space ON space.oid = thing.relnamespace
-WHERE space.nspname = 'control' AND thing.relname IN ('event', 'audit_record')
+WHERE space.nspname = $2 AND thing.relname IN ('event', 'audit_record') AND thing.relkind = 'r'
 
 -- name: open_to_worker
 SELECT format('GRANT USAGE ON SCHEMA %I TO sereno_worker', space.nspname)

@@ -19,7 +19,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sereno.deploy import database, nats_identities, private_file
+from sereno.mailbox.audit import keys
 
+PLANES = ("control", "execution")
 TOKEN_PREFIX = "srn_"  # noqa: S105 - the public prefix, no token
 LEASE_KEY_BYTES = 32
 
@@ -77,10 +79,48 @@ class Identities:
     @property
     def manifest_keys_file(self) -> Path:
         """The keys from which the execution plane takes manifests, by key id."""
-        key = load_pem_private_key(self.signing_key_file.read_bytes(), password=None)
-        public = key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-        pinned = {hashlib.sha256(public).hexdigest()[:16]: base64.b64encode(public).decode()}
+        pinned = dict(map(_pinned, (self.signing_key_file, *self._former(self.signing_key_file))))
         return self._derived("manifest_keys.json", json.dumps(pinned))
+
+    def audit_key_file(self, plane: str) -> Path:
+        """With which a plane signs the ends of its audit chains."""
+        return self._file(f"audit_key_{plane}.pem", _signing_key)
+
+    @property
+    def audit_keys_file(self) -> Path:
+        """The keys by which those ends count, retired ones among them."""
+        path = self.folder / "audit_keys.json"
+        retired = keys.trusted(path if path.exists() else None)
+        current = [keys.load(self.audit_key_file(plane)) for plane in PLANES]
+        known = {key.id: (key.private.public_key(), None) for key in current}
+        former = {name: (key.public, key.retired_at) for name, key in retired.items() if name not in known}
+        return self._derived(path.name, keys.written([*known.values(), *former.values()]).decode())
+
+    def rotate_snapshot(self) -> None:
+        """Sign manifests with a new key; those of the former are still taken until the next rotation."""
+        former = self._former_file(self.signing_key_file)
+        private_file.write(former, self.signing_key_file.read_bytes())
+        private_file.write(self.signing_key_file, _signing_key())
+
+    def rotate_token(self) -> None:
+        """Another token for the administrator, and another key for the bearers of leases: the former ones end."""
+        private_file.write(self.admin_token_file, (TOKEN_PREFIX + secrets.token_urlsafe(32)).encode())
+        private_file.write(self.lease_key_file, secrets.token_bytes(LEASE_KEY_BYTES))
+
+    def rotate_audit(self, at: str) -> None:
+        """Sign the ends of audit chains with new keys; what the former signed until `at` still counts."""
+        known = keys.trusted(self.audit_keys_file)
+        kept = [(key.public, key.retired_at or at) for key in known.values()]
+        for plane in PLANES:
+            private_file.write(self.audit_key_file(plane), _signing_key())
+        private_file.write(self.folder / "audit_keys.json", keys.written(kept))
+
+    def _former(self, key: Path) -> list[Path]:
+        former = self._former_file(key)
+        return [former] if former.exists() else []
+
+    def _former_file(self, key: Path) -> Path:
+        return key.with_name(f"{key.stem}.former{key.suffix}")
 
     @property
     def sealing_key_file(self) -> Path:
@@ -108,6 +148,16 @@ class Identities:
         if not path.exists() or path.read_text(encoding="utf-8") != content:
             private_file.write(path, content.encode())
         return path
+
+
+def _pinned(file: Path) -> tuple[str, str]:
+    """A public key as the execution plane pins it, by its id."""
+    public = (
+        load_pem_private_key(file.read_bytes(), password=None)
+        .public_key()
+        .public_bytes(Encoding.Raw, PublicFormat.Raw)
+    )
+    return hashlib.sha256(public).hexdigest()[:16], base64.b64encode(public).decode()
 
 
 def _password() -> str:

@@ -10,19 +10,31 @@ from dataclasses import dataclass
 
 import nkeys
 
-from sereno.mailbox.engine.bus import BUCKET_STREAM, INGRESS, MANIFESTS, REPORTS, inbox_prefix
+from sereno.mailbox.engine.bus import (
+    BUCKET_STREAM,
+    INGRESS,
+    MANIFESTS,
+    REPORTS,
+    REVALIDATE_SUBJECT,
+    STOP_SUBJECT,
+    inbox_prefix,
+)
 
 OPERATOR = "operator"
 _BUCKET = BUCKET_STREAM
 _API = "$JS.API"
+_ANSWERED_WITHIN = "15m"
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The subjects that a user may publish to and subscribe to, its own inbox aside."""
+    """The subjects that a user may publish to and subscribe to, its own inbox aside; what comes on one of `answers` it
+    may answer once, in the inbox of whoever asked.
+    """
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 def _reads_bucket() -> tuple[str, ...]:
@@ -67,8 +79,11 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_consumes(REPORTS),
             "sereno.ingress.*",
             "sereno.reports.control.*",
+            "sereno.ask.>",
+            STOP_SUBJECT,
         ),
         subscribe=("sereno.hint.>",),
+        answers=(REVALIDATE_SUBJECT,),
     ),
     "gateway": Permissions(
         publish=(
@@ -77,8 +92,10 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_looks_for(INGRESS),
             "sereno.ingress.*",
             "sereno.wake.*.*",
+            REVALIDATE_SUBJECT,
         ),
         subscribe=("sereno.wake.>",),
+        answers=(STOP_SUBJECT,),
     ),
     "listeners": Permissions(
         publish=(
@@ -91,9 +108,11 @@ PERMISSIONS: Mapping[str, Permissions] = {
     ),
     "evaluator": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), "sereno.wake.*.*"),
+        answers=("sereno.ask.test.*", "sereno.ask.replay.*"),
     ),
     "pipeline": Permissions(
         publish=(f"{_API}.INFO", *_reads_bucket(), *_consumes(INGRESS), "sereno.wake.*.*"),
+        answers=(STOP_SUBJECT,),
     ),
 }
 
@@ -124,10 +143,10 @@ def users(identities: Mapping[str, str]) -> list[dict[str, object]]:
 def _user(identity: NatsIdentity) -> dict[str, object]:
     allowed = PERMISSIONS[identity.name]
     inbox = f"{inbox_prefix(identity.seed)}.>"
-    return {
-        "nkey": identity.public_key,
-        "permissions": {
-            "publish": {"allow": list(allowed.publish)},
-            "subscribe": {"allow": [inbox, *allowed.subscribe]},
-        },
+    permissions: dict[str, object] = {
+        "publish": {"allow": list(allowed.publish)},
+        "subscribe": {"allow": [inbox, *allowed.subscribe, *allowed.answers]},
     }
+    if allowed.answers:
+        permissions["allow_responses"] = {"max": 1, "expires": _ANSWERED_WITHIN}
+    return {"nkey": identity.public_key, "permissions": permissions}

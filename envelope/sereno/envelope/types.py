@@ -14,6 +14,7 @@ SUBSCRIPTION_CHANGED = "sereno.platform.subscription.changed"
 SUBSCRIPTION_SUSPENDED = "sereno.platform.subscription.suspended"
 RUN_FINISHED = "sereno.platform.run.finished"
 MESSAGE_DEAD = "sereno.platform.message.dead"
+ESTOP = "sereno.platform.estop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ CATALOGUE: tuple[EventType, ...] = (
         "platform",
         "What waited for a person was decided: an approval, or the answer to parked work.",
     ),
+    EventType(ESTOP, "platform", "The emergency stop of a scope was engaged or released."),
     EventType(
         MESSAGE_DEAD,
         "platform",

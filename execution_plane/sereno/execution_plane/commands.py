@@ -5,6 +5,7 @@ WORDS = {
     "simulate": f"{_PLANE}.simulate.command",
     "explain": f"{_PLANE}.explain.command",
     "usage": f"{_PLANE}.usage.command",
+    "estop": f"{_PLANE}.stops.command",
     "calibrate": f"{_PLANE}.simulate.calibrate_command",
     "schedule": f"{_PLANE}.schedule_commands",
     "rebuild": f"{_PLANE}.schedule_commands",
@@ -12,5 +13,6 @@ WORDS = {
     "envelope": f"{_PLANE}.envelope_check",
     "types": f"{_PLANE}.types_command",
     "webhook": f"{_PLANE}.deliveries.commands",
+    "mcp": f"{_PLANE}.agent_tools.command",
 }
 """The module that registers each command."""

@@ -1,18 +1,20 @@
 """The evaluator as a process: it leases candidates of semantic conditions and lets declared models judge them."""
 
 import asyncio
+import os
 import secrets
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.evaluator import declared, model_call
+from sereno.execution_plane.evaluator import criteria, declared, model_call
 from sereno.execution_plane.evaluator.evaluation import Evaluation, Remembered
 from sereno.execution_plane.evaluator.judging import Judging
+from sereno.execution_plane.evaluator.testing import TestNow
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
 from sereno.mailbox.cli.exits import CommandError
-from sereno.mailbox.engine import bus, http_server, probes
+from sereno.mailbox.engine import asking, bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.wake import Wake
 
@@ -43,9 +45,12 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 evaluators, callers, Remembered(), lambda: secrets.token_hex(_DELIMITER_BYTES)
             )
             judging = Judging(engines.pool, Directory(catalog), evaluation)
+            testing = TestNow(engines.pool, catalog, evaluation, os.urandom)
+            await criteria.mark_changed(engines.pool, [one.model for one in evaluators])
             log_start("evaluator", settings)
             async with asyncio.TaskGroup() as tasks:
                 ready = probes.app(lambda: checks(engines, bus.MANIFESTS))
                 tasks.create_task(http_server.serve(ready, bound, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
                 tasks.create_task(judging.run(stop))
+                tasks.create_task(asking.serve(engines.nats, "test", testing.answer, stop))

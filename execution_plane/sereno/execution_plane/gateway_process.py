@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from sereno.execution_plane.agent_events import AgentEvents
 from sereno.execution_plane.api import Front, Parts, create_app
+from sereno.execution_plane.audit.http import Signed
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.deliveries.log import DeliveryLog
 from sereno.execution_plane.deliveries.redelivery import Redelivery
@@ -23,6 +24,9 @@ from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.stops.responder import Responder
+from sereno.mailbox.audit import keys as audit_keys
+from sereno.mailbox.audit.keys import AuditKeyError
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
@@ -34,7 +38,7 @@ from sereno.mailbox.wake import Wake
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """Webhooks, the worker API and explain over HTTP. Raises what says, in a sentence, why it cannot start."""
     keys, (bearers, data_key) = trust.configured(settings), _keys(settings)
-    sealing = sealing_keys.configured(settings)
+    sealing, signed = sealing_keys.configured(settings), _signed(settings)
     with listening(settings.execution_host, settings.execution_port) as bound:
         async with open_engines(settings, "gateway") as engines:
             catalog, wake = Catalog(), Wake(engines.nats)
@@ -64,16 +68,21 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 bearers,
                 lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
                 redelivery,
+                signed,
+                settings.control_url,
             )
-            app = Front(webhooks, create_app(parts))
+            api = create_app(parts)
+            app = Front(webhooks, api)
             # What was built by now stays, so the collector need not look at it again.
             gc.freeze()
             log_start("gateway", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(http_server.serve(app, bound, stop))
+                tasks.create_task(api.state.agents.run(stop))
                 tasks.create_task(log.run(stop))
                 tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
+                tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
             # Requests are answered by now; what they still left in a batch is written before the connection goes.
             await commit.close()
             await log.flush()
@@ -91,6 +100,14 @@ def _keys(settings: Settings) -> tuple[LeaseBearers, bytes]:
         raise CommandError(f"the key for lease bearers in {path} cannot be read: {fault.strerror}") from fault
     except ValueError as fault:
         raise CommandError(f"{path}: {fault}") from fault
+
+
+def _signed(settings: Settings) -> Signed:
+    """Against which checkpoints the chain is held when somebody asks."""
+    try:
+        return Signed(settings.audit_checkpoint_file, audit_keys.trusted(settings.audit_keys_file))
+    except AuditKeyError as fault:
+        raise CommandError(str(fault)) from fault
 
 
 def _now() -> datetime:

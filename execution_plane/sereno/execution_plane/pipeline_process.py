@@ -4,9 +4,13 @@ import asyncio
 from collections.abc import Awaitable
 
 from sereno.execution_plane.accounts.reconciling import Reconciler
+from sereno.execution_plane.audit import PLANE
+from sereno.execution_plane.audit.crossing import Crossing
+from sereno.execution_plane.audit.sequencing import Sequencer
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
+from sereno.execution_plane.pipeline.collector import collect_seldom
 from sereno.execution_plane.pipeline.consumer import Consumer
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.flushing import Flusher
@@ -14,6 +18,11 @@ from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.pipeline.settling import Settler
 from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.stops.responder import Responder
+from sereno.mailbox.audit import keys as audit_keys
+from sereno.mailbox.audit.checkpointing import Checkpointer
+from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
+from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.reaper import Reaper
@@ -23,12 +32,13 @@ from sereno.mailbox.wake import Wake
 
 async def run(settings: Settings, stop: asyncio.Event) -> None:
     """The consumer of the ingress with its guards, the reaper of leases, and a receiver of manifests."""
-    keys = trust.configured(settings)
+    keys, audit_key = trust.configured(settings), _audit_key(settings)
     with listening(settings.execution_host, settings.pipeline_port) as bound:
         async with open_engines(settings, "pipeline") as engines:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
             directory = Directory(catalog)
+            collect_seldom()
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(
@@ -42,11 +52,25 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 )
                 tasks.create_task(Releaser(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(Settler(engines.pool).run(stop))
+                tasks.create_task(Sequencer(engines.pool).run(stop))
+                tasks.create_task(Crossing(engines.pool, catalog, audit_key).run(stop))
+                if audit_key is not None and settings.audit_checkpoint_file is not None:
+                    keeper = Checkpointer(engines.pool, PLANE, audit_key, settings.audit_checkpoint_file)
+                    tasks.create_task(keeper.run(stop))
+                tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
                 tasks.create_task(_until(stop, Reconciler(engines.pool, directory).run()))
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
                 tasks.create_task(_until(stop, Retention(engines.pool).run()))
                 tasks.create_task(_until(stop, Forgetting(engines.pool).run()))
+
+
+def _audit_key(settings: Settings) -> AuditKey | None:
+    """The key of this plane's checkpoints; without one they are neither written nor told to the other plane."""
+    try:
+        return None if settings.audit_key_file is None else audit_keys.load(settings.audit_key_file)
+    except AuditKeyError as fault:
+        raise CommandError(str(fault)) from fault
 
 
 async def _until(stop: asyncio.Event, work: Awaitable[None]) -> None:

@@ -1,11 +1,11 @@
 """What the events of the platform tell: the shape of `data` for each type, as their schemas are published."""
 
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from sereno.envelope.types import MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import ESTOP, MESSAGE_DEAD, RUN_FINISHED, SUBSCRIPTION_SUSPENDED
 
 
 class _Data(BaseModel):
@@ -45,9 +45,25 @@ class SubscriptionSuspended(_Data):
     at: AwareDatetime
 
 
+class EmergencyStop(_Data):
+    """A scope (`*`, a tenant, or TENANT/agent|subscription|connector|family/NAME) was stopped, or may go on.
+
+    `held` says what becomes of what waited: delivered, dropped, or left for review.
+    """
+
+    stop: UUID
+    scope: str
+    state: Literal["engaged", "released"]
+    reason: str
+    by: str
+    at: AwareDatetime
+    held: Literal["deliver", "drop", "review"] | None = None
+
+
 DATA: dict[str, type[BaseModel]] = {
     RUN_FINISHED: RunFinished,
     MESSAGE_DEAD: MessageDead,
     SUBSCRIPTION_SUSPENDED: SubscriptionSuspended,
+    ESTOP: EmergencyStop,
 }
 """By type of event."""

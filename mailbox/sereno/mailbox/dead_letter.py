@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sereno.envelope.identifiers import RANDOM_BYTES, to_people, uuid7
 from sereno.mailbox import lines
-from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
 from sereno.mailbox.notices import Notice
 from sereno.mailbox.wake import Box
@@ -83,6 +83,15 @@ async def end(
         total += len(rows)
         if len(rows) < PAGE:
             return total
+
+
+async def end_in(
+    conn: AnyConnection, tenant: str, ids: Sequence[UUID], *, reason: str, principal: str
+) -> None:
+    """End these messages, which nobody holds, in the caller's transaction, which has locked them."""
+    which = Filter(reason="ready", ids=ids)
+    rows = await conn.fetch(_SQL["end_open"], tenant, *which.columns, reason, principal, len(ids))
+    await lines.promote(conn, rows)
 
 
 def _expect_reason(reason: str) -> None:

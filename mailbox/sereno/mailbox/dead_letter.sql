@@ -54,8 +54,11 @@ with clock as materialized (
     from numbered n join mailbox.hold h on h.tenant_id = n.tenant_id and h.subscription = n.subscription
     union
     select n.tenant_id, n.id, 'stop ' || s.scope, true
-    from numbered n join mailbox.stop s
-        on s.scope in (n.tenant_id || '/agent/' || n.agent, n.tenant_id || '/subscription/' || n.subscription)
+    from numbered n
+    join mailbox.message m on m.tenant_id = n.tenant_id and m.id = n.id
+    join mailbox.stop s
+        on s.scope = any(mailbox.scopes_over(n.tenant_id, n.agent, n.subscription, m.context ->> 'source'))
+        and s.scope not in ('*', n.tenant_id)
 ), back as (
     insert into mailbox.work (
         tenant_id, id, run_id, agent, subscription, serial_key, place, behind, on_behalf_of, order_key, state, due,

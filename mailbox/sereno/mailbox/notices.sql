@@ -8,8 +8,9 @@ on conflict (tenant_id, cause) do update set
     count = n.count + excluded.count, text = excluded.text, data = excluded.data, last_at = excluded.last_at
 
 -- name: list_notices
+-- What concerns every tenant stands under `*`. Arguments: tenant (null: all), page size.
 select tenant_id, cause, kind, text, data, count, first_at, last_at
 from mailbox.notice
-where $1::text is null or tenant_id = $1
+where $1::text is null or tenant_id in ($1, '*')
 order by last_at desc
 limit $2

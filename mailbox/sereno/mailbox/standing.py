@@ -28,7 +28,7 @@ async def hold(
     suspension) they may finish. Causes add up; age does not count while one holds.
     """
     await conn.execute(_SQL["keep"], tenant, subscription, cause, cancel)
-    return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False)
+    return await _hold(conn, tenant, None, subscription, cause, cancel, principal, False, None)
 
 
 async def unhold(
@@ -40,11 +40,11 @@ async def unhold(
     return {(row["tenant_id"], row["agent"]) for row in rows}
 
 
-async def hold_scope(conn: AnyConnection, scope: Scope, principal: str) -> int:
+async def hold_scope(conn: AnyConnection, scope: Scope, principal: str, *, thoroughly: bool = False) -> int:
     """Do what a stop does to messages: live holders are told, and age stands still.
 
     The claim itself looks at the stop of everything or of a tenant, so of what rests there only messages whose
-    age counts are touched, however large the backlog; under a narrow stop all of them are held.
+    age counts are touched, however large the backlog; under a narrow stop, or `thoroughly`, all of them are held.
     """
     return await _hold(
         conn,
@@ -54,7 +54,8 @@ async def hold_scope(conn: AnyConnection, scope: Scope, principal: str) -> int:
         scope.cause,
         True,
         principal,
-        not scope.is_narrow,
+        not (scope.is_narrow or thoroughly),
+        scope.source,
     )
 
 

@@ -2,7 +2,7 @@
 -- A live holder whose cancel another cause took back with it is told again. Rows are locked in the order of their ids,
 -- as everywhere, and are looked at again as they are then: what rested may have been leased.
 -- Arguments: tenant, agent, subscription (each null: any), cause, whether live holders are told to stop, principal,
--- whether of what rests only that whose age counts is meant.
+-- whether of what rests only that whose age counts is meant, source (null: any).
 with clock as materialized (
     select clock_timestamp() as at
 ), meant as materialized (
@@ -10,12 +10,22 @@ with clock as materialized (
     where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
         and ($3::text is null or subscription = $3)
         and state = 'leased' and (($4 = any(held_by)) is not true or ($5 and cancel is null))
+        and ($8::text is null or exists (
+            select from mailbox.message m
+            where m.tenant_id = work.tenant_id and m.id = work.id
+                and $8 in (m.context ->> 'source', split_part(m.context ->> 'source', '/', 1))
+        ))
     union all
     select tenant_id, id from mailbox.work
     where ($1::text is null or tenant_id = $1) and ($2::text is null or agent = $2)
         and ($3::text is null or subscription = $3)
         and state <> 'leased' and ($4 = any(held_by)) is not true
         and (not $7::boolean or (state = 'ready' and give_up_at is not null))
+        and ($8::text is null or exists (
+            select from mailbox.message m
+            where m.tenant_id = work.tenant_id and m.id = work.id
+                and $8 in (m.context ->> 'source', split_part(m.context ->> 'source', '/', 1))
+        ))
 ), found as materialized (
     select w.tenant_id, w.id
     from (select * from meant order by id offset 0) m

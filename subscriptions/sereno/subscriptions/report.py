@@ -59,7 +59,33 @@ class SuspensionEnded(BaseModel):
     at: AwareDatetime
 
 
-Report = ActivityReport | SuspensionReport | SuspensionEnded
+class AuditEndReport(BaseModel):
+    """The end of a tenant's audit chain on the sending plane, as that plane's audit key signed it: a checkpoint of one chain."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["sereno.report.audit.end"] = "sereno.report.audit.end"
+    schema_version: Literal[1] = 1
+    tenant: str = Field(min_length=1)
+    signed: str = Field(min_length=1)
+
+
+class StopReport(BaseModel):
+    """A stop that began on the execution plane; it is told once, known by its id. The tenant is `*` for all of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["sereno.report.stop"] = "sereno.report.stop"
+    schema_version: Literal[1] = 1
+    tenant: str = Field(min_length=1)
+    id: UUID
+    scope: str = Field(min_length=1)
+    reason: str
+    by: str
+    at: AwareDatetime
+
+
+Report = ActivityReport | SuspensionReport | SuspensionEnded | AuditEndReport | StopReport
 """What one message on `sereno.reports.<plane>.<tenant>` may be."""
 _ADAPTER: TypeAdapter[Report] = TypeAdapter(Annotated[Report, Field(discriminator="type")])
 

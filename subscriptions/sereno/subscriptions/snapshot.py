@@ -62,6 +62,13 @@ class Lift(_Frozen):
     at: Instant
 
 
+class AuditEnd(_Frozen):
+    """Where the control plane's audit chain of the tenant ended: the place and the hash of its last record."""
+
+    seq: Count
+    hash: Sha256
+
+
 class Manifest(_Frozen):
     """Every object of a tenant that counts until `valid_until`; an object absent from it is revoked."""
 
@@ -73,6 +80,7 @@ class Manifest(_Frozen):
     root: Sha256
     entries: dict[str, Entry]
     lifts: tuple[Lift, ...] = ()
+    audit: AuditEnd | None = None
     key_id: str
 
 
@@ -133,7 +141,8 @@ def root(entries: Mapping[str, Entry]) -> str:
 
 def sign(manifest: Manifest, private_key: Ed25519PrivateKey, key_id: str) -> SignedManifest:
     """`manifest` signed by `private_key`, which receivers know as `key_id`."""
-    payload = _canonical_json(manifest.model_copy(update={"key_id": key_id}).model_dump(mode="json"))
+    said = manifest.model_copy(update={"key_id": key_id}).model_dump(mode="json", exclude_none=True)
+    payload = _canonical_json(said)
     return SignedManifest(payload=payload, signature=private_key.sign(_CONTEXT + payload), key_id=key_id)
 
 

@@ -135,6 +135,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "POST /v1/approvals/{identifier}/deny": {"digest": "0" * 64, "reason": "x"},
     "POST /v1/answers/{message}": {"outcome": "approved"},
     "POST /v1/subscriptions/{name}/reassign": {"owner": "user:nobody", "reason": "x"},
+    "POST /v1/subscriptions/{name}/test": {"criterion": "Is it urgent?"},
 }
 # The roles that may; whoever is not named may not. What only names a reason needs no body of its own above.
 EVERYBODY, OPERATORS, ADMINS = set(ROLES), {"admin", "operator"}, {"admin"}
@@ -145,6 +146,8 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/subscriptions/{name}/resume": OPERATORS,
     "POST /v1/subscriptions/{name}/delete": OPERATORS,
     "POST /v1/subscriptions/{name}/reassign": ADMINS,
+    # It needs the right to its source, too.
+    "POST /v1/subscriptions/{name}/test": ADMINS,
     "POST /v1/endpoints": OPERATORS,
     "POST /v1/endpoints/{name}/rotate": OPERATORS,
     "POST /v1/endpoints/{name}/pause": OPERATORS,
@@ -175,11 +178,16 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/grants/{name}/remove": ADMINS,
     "GET /v1/audit/verify": {"admin", "auditor"},
     "GET /v1/audit/records": {"admin", "auditor"},
+    "GET /v1/audit/anchors": {"admin", "auditor"},
+    "GET /v1/documents": EVERYBODY,
     "GET /v1/approvals": EVERYBODY,
     "GET /v1/approvals/{identifier}": EVERYBODY,
     "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},
     "POST /v1/approvals/{identifier}/deny": {"admin", "approver"},
     "POST /v1/answers/{message}": {"admin", "approver"},
+    "GET /v1/stops": EVERYBODY,
+    "POST /v1/stops": OPERATORS,
+    "POST /v1/stops/release": ADMINS,
     "GET /v1/policy": EVERYBODY,
     "GET /v1/can": EVERYBODY,
 }

@@ -1,8 +1,6 @@
 import asyncio
 import hashlib
 import hmac
-import os
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +9,7 @@ from uuid import UUID
 import httpx
 import orjson
 import pytest
-import schemathesis
-from hypothesis import HealthCheck, given, settings
 from nats.aio.client import Client
-from schemathesis.core.result import Ok
 
 from sereno.envelope.decode import loads_batch
 from sereno.envelope.envelope import Envelope
@@ -24,17 +19,11 @@ from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.settings import Settings
+from tests.described import ask_as_described
 from tests.integration.execution_plane.declaring import ADMIN_TOKEN, TENANT, Declarer, admin_token, endpoint
 
 Wait = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
 KEY = b"it is a secret"
-EXAMPLES = int(os.environ.get("SERENO_API_EXAMPLES", "3"))
-CHECKS = [
-    schemathesis.checks.not_a_server_error,
-    schemathesis.checks.status_code_conformance,
-    schemathesis.checks.content_type_conformance,
-    schemathesis.checks.response_schema_conformance,
-]
 ISSUE: dict[str, Any] = {
     "action": "opened",
     "issue": {"number": 12, "updated_at": "2026-11-30T10:00:00Z"},
@@ -118,37 +107,11 @@ async def gateway(
         await process
 
 
-def _as_described(url: str, document: dict[str, Any], headers: Mapping[str, str]) -> Counter[int]:
-    """Requests that the description allows, some of each operation, and how often each status answered them."""
-    schema, statuses = schemathesis.openapi.from_dict(document), Counter[int]()
-    for found in schema.get_all_operations():
-        assert isinstance(found, Ok), found
-        operation = found.ok()
-
-        @settings(
-            max_examples=EXAMPLES,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(case=operation.as_strategy())
-        def ask(case: schemathesis.Case[Any]) -> None:
-            if isinstance(case.body, dict):
-                case.body.pop("wait_seconds", None)
-            response = case.call(base_url=url, headers=dict(headers), timeout=60)
-            case.validate_response(response, checks=CHECKS)
-            statuses[response.status_code] += 1
-
-        ask()
-    return statuses
-
-
 @pytest.mark.timeout(600)
 async def test_whatever_the_description_allows_is_answered_as_described(gateway: Gateway) -> None:
     headers = {"authorization": f"Bearer {ADMIN_TOKEN}"}
     document = (await gateway.http.get("/openapi.json", headers=headers)).json()
-    statuses = await asyncio.to_thread(_as_described, str(gateway.http.base_url), document, headers)
+    statuses = await asyncio.to_thread(ask_as_described, str(gateway.http.base_url), document, headers)
     assert {200, 401, 422} <= statuses.keys()
     assert (await gateway.send(BODY, signed(BODY))).status_code == 202
 

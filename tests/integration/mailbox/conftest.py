@@ -11,6 +11,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import problems
@@ -59,6 +60,7 @@ async def url(mailbox: Mailbox) -> AsyncIterator[str]:
             authenticate,
             bearers=BEARERS,
             knows_agent=lambda _tenant, agent: agent in {"triage", "other"},
+            intent=intents(mailbox.pool, "execution"),
         )
     )
     server = uvicorn.Server(

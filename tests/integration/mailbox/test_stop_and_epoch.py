@@ -15,7 +15,9 @@ from sereno.mailbox.lease_items import EmitItem, ReleaseItem, RenewItem, Status
 from sereno.mailbox.message import SubscriptionRef
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.rebuild import compare
+from sereno.mailbox.scope import FAMILIES, Scope
 from sereno.mailbox.verbs import Mailbox
+from tests.flooding import flood
 from tests.mailbox_messages import message
 from tests.mailbox_moves import ack, claim, claim_one, lapse, put
 
@@ -23,14 +25,22 @@ VERBS = queries.load("sereno.mailbox", "verbs.sql")
 WHO: dict[str, Any] = {"reason": "drill", "principal": "user:marta"}
 
 
-@pytest.mark.parametrize("scope", ["*", "acme", "acme/agent/triage", "acme/subscription/refund-watch"])
+SCOPES = [
+    "*", "acme", "acme/agent/triage", "acme/subscription/refund-watch", "acme/connector/mail", "acme/family/mcp",
+    "*/family/mcp",
+]  # fmt: skip
+DEAD = "select reason, count(*) from mailbox.dead group by 1"
+FROM_MAIL: dict[str, Any] = {"context": {"source": "mcp/mail"}}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
 async def test_a_stop_keeps_messages_tells_holders_and_records_what_they_finish(
     pool: AnyPool, mailbox: Mailbox, scope: str
 ) -> None:
     elsewhere = message(tenant="globex"), message(agent="other", subscription=SubscriptionRef("other", 1))
-    await put(pool, message(), message(), *elsewhere)
+    await put(pool, message(**FROM_MAIL), message(**FROM_MAIL), *elsewhere)
     told, finishes = await claim(mailbox)
-    await put(pool, message())
+    await put(pool, message(**FROM_MAIL))
     assert (await stop.engage(pool, scope, **WHO)).in_flight == ()
     assert await claim(mailbox) == []
     outside = await mailbox.claim("globex", "triage", max=1, incarnation="w")
@@ -57,9 +67,9 @@ async def test_a_stop_keeps_messages_tells_holders_and_records_what_they_finish(
     assert await compare(pool) == []
 
 
-@pytest.mark.parametrize("scope", ["acme", "acme/agent/triage", "acme/subscription/refund-watch"])
+@pytest.mark.parametrize("scope", SCOPES[1:])
 async def test_what_comes_back_under_a_stop_is_held_too(pool: AnyPool, mailbox: Mailbox, scope: str) -> None:
-    await put(pool, message())
+    await put(pool, message(**FROM_MAIL))
     await mailbox.release([ReleaseItem((await claim_one(mailbox)).lease.token, "rejected")])
     await stop.engage(pool, scope, **WHO)
     assert await mailbox.redrive("acme", Filter(), reason="again", principal="user:marta") == 1
@@ -95,7 +105,9 @@ async def test_a_claim_that_the_barrier_did_not_see_is_told_at_the_next_look(
     assert (await mailbox.renew([RenewItem(row["tokens"][0])]))[0].status is Status.CANCELLED
 
 
-@pytest.mark.parametrize("scope", ["", "acme/", "acme/agent/", "acme/connector/x", "a/agent/b/c", "/agent/x"])
+@pytest.mark.parametrize(
+    "scope", ["", "acme/", "acme/agent/", "acme/family/x", "*/agent/x", "a/agent/b/c", "/agent/x"]
+)
 async def test_a_scope_that_is_none_is_refused_by_name(pool: AnyPool, scope: str) -> None:
     with pytest.raises(ValueError, match=r"^scope: expected"):
         await stop.engage(pool, scope, **WHO)
@@ -148,3 +160,43 @@ async def test_a_changed_timeline_under_the_same_epoch_refuses_to_start(pool: An
         await epoch.guard(pool)
     await epoch.raise_epoch(pool)
     await epoch.guard(pool)
+
+
+async def test_statements_see_the_same_scopes_as_the_guards(pool: AnyPool) -> None:
+    names = ["*", "acme", "*/family/mcp", "*/family/time", "globex"]
+    names += [f"acme/{kind}/{name}" for kind in ("agent", "subscription", "connector") for name in ("a", "b")]
+    names += [f"acme/family/{family}" for family in FAMILIES]
+    for source in ("mcp/a", "time/b", "webhook/a", "platform"):
+        found = await pool.fetchval("select mailbox.scopes_over('acme', 'a', 'b', $1)", source)
+        covering = {name for name in names if Scope.parse(name).covers("acme", "a", "b", source)}
+        assert set(found) & set(names) == covering
+        assert all(Scope.parse(name).covers("acme", "a", "b", source) for name in found)
+
+
+@pytest.mark.parametrize("scope", ["*", "acme/agent/triage"])
+async def test_the_end_of_a_stop_drops_or_keeps_what_waited_as_it_is_told(
+    pool: AnyPool, mailbox: Mailbox, scope: str
+) -> None:
+    await put(pool, message(), message(), message(serial_key="k"), message(serial_key="k"))
+    held = await claim_one(mailbox)
+    await stop.engage(pool, scope, **WHO)
+    assert await stop.release(pool, scope, choice="review", principal="user:marta", reason="look") == set()
+    assert await claim(mailbox) == []
+    assert [one["scope"] for one in await stop.in_review(pool)] == [scope]
+    await put(pool, fresh := message())
+    assert [one.id for one in await claim(mailbox)] == [fresh.id], "what is new goes on"
+    assert await stop.release(pool, scope, choice="drop", principal="user:marta", reason="old") is not None
+    assert await claim(mailbox) == []
+    assert [tuple(row) for row in await pool.fetch(DEAD)] == [("stopped", 3)]
+    assert (await ack(mailbox, held))[0].status is Status.OK
+    assert await stop.in_review(pool) == []
+    assert await compare(pool) == []
+
+
+async def test_nothing_is_claimed_or_said_after_a_stop_returned_beside_eight_workers_and_a_flood(
+    pool: AnyPool,
+) -> None:
+    found = await flood(pool, stops=3)
+    assert found.claimed > 0
+    assert found.emitted > 0
+    assert found.late == 0, found.sentence

@@ -19,7 +19,7 @@ from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.bus import INGRESS, connect, ingress_subject
 from sereno.mailbox.engine.postgres import open_pool
 from sereno.subscriptions import snapshot
-from sereno.subscriptions.snapshot import CatalogObject, Manifest
+from sereno.subscriptions.snapshot import AuditEnd, CatalogObject, Manifest
 from tests.engines import Engines
 from tests.passages import NOON, TENANT
 
@@ -38,7 +38,11 @@ class Plane:
     version: int = 0
 
     async def in_force(
-        self, *objects: CatalogObject, tenant: str = TENANT, valid_until: datetime = FAR
+        self,
+        *objects: CatalogObject,
+        tenant: str = TENANT,
+        valid_until: datetime = FAR,
+        audit: AuditEnd | None = None,
     ) -> None:
         """Make exactly these the tenant's objects."""
         self.version += 1
@@ -51,6 +55,7 @@ class Plane:
             valid_until=valid_until,
             root=snapshot.root(entries),
             entries=entries,
+            audit=audit,
             key_id="tests",
         )
         blobs = [

@@ -17,8 +17,8 @@ from tests.unit.control_plane.scenario import T0
 
 FOLDER = Path(__file__).parents[2] / "cases" / "events"
 GOLDEN = sorted(FOLDER.glob("*.json"))
-# Approvals and answers are no objects of the catalog.
-CATALOG = [path for path in GOLDEN if not path.stem.startswith(("approval.", "answer."))]
+# Approvals, answers and stops are no objects of the catalog.
+CATALOG = [path for path in GOLDEN if not path.stem.startswith(("approval.", "answer.", "stop."))]
 KINDS: dict[str, Kind] = {
     "tenant": "Tenant",
     "agent": "Agent",

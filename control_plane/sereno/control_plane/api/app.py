@@ -9,13 +9,26 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane.api import approvals, audit, changing, endpoints, grants, identity, reading
+from sereno.control_plane.api import (
+    approvals,
+    audit,
+    changing,
+    documents,
+    endpoints,
+    grants,
+    identity,
+    reading,
+    stops,
+    testing,
+)
 from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
-from sereno.control_plane.publishing.signing_key import SigningKey
+from sereno.control_plane.stop_orders import Orders
+from sereno.mailbox.audit.keys import Trusted
 from sereno.mailbox.engine import problem_details, problems
+from sereno.mailbox.engine.asking import Ask
 from sereno.mailbox.engine.probes import Readiness
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.engine.telemetry import logger
@@ -35,6 +48,7 @@ _PROBLEMS = problem_details.answers(
         409: "Refused by the state or version of the catalog",
         413: "The request is too large",
         422: "The request is wrong; `faults` names every field",
+        429: "Too often; try again later",
         503: "A dependency does not answer",
     }
 )
@@ -46,21 +60,25 @@ def create_app(
     execution_url: str,
     ready: Readiness,
     sealing_key: X25519PublicKey | None = None,
-    signing_key: SigningKey | None = None,
     checkpoints: Path | None = None,
+    audit_keys: Trusted | None = None,
     judged: bool = False,
+    ask: Ask | None = None,
+    orders: Orders | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
     Without `sealing_key`, the execution plane's, secrets can only be references. `checkpoints` is the file of signed ends
-    of the audit chains, and `signing_key` the key that signed them. `judged` says that an evaluator of conditions is configured.
+    of the audit chains, and `audit_keys` the keys by which they count. `judged` says that an evaluator of conditions is
+    configured, and `ask` asks the execution plane.
     """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
     app.state.sealing_key = sealing_key
     app.state.facts = KnownFacts(engine)
-    app.state.signing_key, app.state.checkpoints = signing_key, checkpoints
-    app.state.judged = judged
+    app.state.checkpoints, app.state.audit_keys = checkpoints, audit_keys or {}
+    app.state.judged, app.state.ask = judged, ask
+    app.state.orders = orders or Orders()
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
@@ -71,10 +89,13 @@ def create_app(
         changing.router,
         endpoints.router,
         reading.router,
+        documents.router,
         identity.router,
         grants.router,
         approvals.router,
         audit.router,
+        testing.router,
+        stops.router,
     ):
         app.include_router(router, responses=_PROBLEMS)
 

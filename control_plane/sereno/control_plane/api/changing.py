@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import State as AppState
 
-from sereno.control_plane import applying
+from sereno.control_plane import applying, recording
 from sereno.control_plane.api import models, rendering
 from sereno.control_plane.api.authentication import Authenticated
 from sereno.control_plane.api.authorising import Access, entered
@@ -63,6 +63,9 @@ async def _apply(
     if isinstance(applied, Faults):
         raise bad_documents(applied)
     if not isinstance(applied, Applied):
+        if not dry_run:
+            async with state.engine.begin() as connection:
+                await recording.attempt(connection, by.home, utc_now(), by.name, applied.items)
         raise refused(applied.items)
     return applied
 

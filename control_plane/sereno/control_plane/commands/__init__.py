@@ -12,6 +12,8 @@ WORDS = {
     "policy": f"{__name__}.policies",
     "approvals": f"{__name__}.approvals",
     "audit": f"{__name__}.audit",
+    "export": f"{__name__}.transfer",
+    "import": f"{__name__}.transfer",
     "rebuild": f"{__name__}.rebuilding",
     "agent": f"{__name__}.agents",
     "sub": f"{__name__}.subscriptions",

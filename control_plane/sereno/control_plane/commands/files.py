@@ -63,6 +63,21 @@ def read(path: Path | None) -> Files:
     return _join([(str(file), _with_calendars(_text(file), file.parent)) for file in found])
 
 
+def content(path: Path, most: int) -> bytes:
+    """The bytes of a file, or of standard input for `-`. Raises `CommandError` when they cannot be read or are more."""
+    try:
+        if path == Path("-"):
+            found = sys.stdin.buffer.read(most + 1)
+        else:
+            with path.open("rb") as stream:
+                found = stream.read(most + 1)
+    except OSError as fault:
+        raise CommandError(f"{path} cannot be read: {fault.strerror}") from fault
+    if len(found) > most:
+        raise CommandError(f"{path}: expected at most {most:,} bytes")
+    return found
+
+
 def _found(path: Path) -> list[Path]:
     return sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
 

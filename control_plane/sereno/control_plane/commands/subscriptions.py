@@ -1,11 +1,11 @@
-"""`sereno sub list|show|preview|history|pause|resume|reassign|delete`."""
+"""`sereno sub list|show|preview|test|history|pause|resume|reassign|delete`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import typer
 
-from sereno.control_plane.commands import listing, stepping
+from sereno.control_plane.commands import listing, stepping, testing
 from sereno.control_plane.commands.flags import (
     ControlUrl,
     Data,
@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
     sub_group.command("list")(list_subscriptions)
     sub_group.command("show")(show_subscription)
     sub_group.command("preview")(preview)
+    testing.register(sub_group)
     sub_group.command("history")(show_history)
     sub_group.command("pause")(pause)
     sub_group.command("resume")(resume)

@@ -8,7 +8,7 @@ from sereno.control_plane.catalog.item import Item
 from sereno.control_plane.store.heads import Head
 from sereno.subscriptions.policy import text as policy_text
 from sereno.subscriptions.policy.facts import SHIPPED
-from sereno.subscriptions.snapshot import CatalogObject, Lift, Manifest, canonical, entry, key, root
+from sereno.subscriptions.snapshot import AuditEnd, CatalogObject, Lift, Manifest, canonical, entry, key, root
 
 VALIDITY = timedelta(hours=24)
 """For low-risk observation; a sensitive effect is never allowed on a manifest alone."""
@@ -25,7 +25,13 @@ class Built:
 
 
 def build(
-    head: Head, items: Sequence[Item], *, issued_at: datetime, key_id: str, lifts: tuple[Lift, ...] = ()
+    head: Head,
+    items: Sequence[Item],
+    *,
+    issued_at: datetime,
+    key_id: str,
+    lifts: tuple[Lift, ...] = (),
+    audit: AuditEnd | None = None,
 ) -> Built:
     """The manifest of a tenant with these objects; tokens and principals of every tenant are among them.
 
@@ -43,6 +49,7 @@ def build(
         root=root(entries),
         entries=entries,
         lifts=lifts,
+        audit=audit,
         key_id=key_id,
     )
     return Built(manifest, blobs)

@@ -18,14 +18,17 @@ from sereno.control_plane.minting import utc_now
 from sereno.control_plane.publishing.bucket import Bucket
 from sereno.control_plane.publishing.build import Built, build
 from sereno.control_plane.publishing.signing_key import SigningKey
+from sereno.control_plane.recording import PLANE
 from sereno.control_plane.store import heads, projection, suspensions
+from sereno.control_plane.store.engine import driver
 from sereno.control_plane.store.heads import Head
 from sereno.control_plane.waiting import pause
+from sereno.mailbox.audit import crossing
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 from sereno.subscriptions import manifest_parts, snapshot
-from sereno.subscriptions.snapshot import Manifest
+from sereno.subscriptions.snapshot import AuditEnd, Manifest
 
 ROUND_SECONDS = 0.2
 RENEW_SECONDS = 60.0
@@ -148,4 +151,6 @@ class Publisher:
             # An absent one would be taken for revoked. A count, not an age: one version always means one manifest.
             items += await projection.recently_deleted(connection, tenant, TOMBSTONES)
             lifts = await suspensions.lifts(connection, tenant)
-        return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts)
+            end = (await crossing.ends(await driver(connection), PLANE, tenant)).get(tenant)
+        audit = None if end is None else AuditEnd(seq=end.seq, hash=end.hash.hex())
+        return build(head, items, issued_at=utc_now(), key_id=self._key.id, lifts=lifts, audit=audit)

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from sereno.control_plane.reports.inbox import Position, forget, receive
 from sereno.control_plane.waiting import pause
+from sereno.mailbox.audit.keys import Trusted
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.bus import REPORTS
 from sereno.mailbox.engine.outbox import POSITION_HEADER
@@ -31,8 +32,9 @@ _FORGET_EVERY_SECONDS = 3600.0
 class ReportConsumer:
     """Folds reports until stopped; engines that are away are waited for."""
 
-    def __init__(self, engine: AsyncEngine, nats: Client) -> None:
+    def __init__(self, engine: AsyncEngine, nats: Client, audit_keys: Trusted | None = None) -> None:
         self._engine = engine
+        self._audit_keys = audit_keys or {}
         self._nats = nats
         self._log = logger("reports")
         self._forget_at = 0.0
@@ -69,7 +71,7 @@ class ReportConsumer:
             return 0
         reports = dict(self._readable(messages))
         async with self._engine.begin() as connection:
-            fresh = await receive(connection, reports)
+            fresh = await receive(connection, reports, self._audit_keys)
         faults.point("reports.after_commit")
         await asyncio.gather(*(message.ack() for message in messages))
         return fresh

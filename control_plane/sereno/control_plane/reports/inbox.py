@@ -8,10 +8,20 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from sereno.control_plane import stopping
+from sereno.control_plane.reports import anchoring
 from sereno.control_plane.reports.fold import fold
 from sereno.control_plane.store import suspensions
 from sereno.control_plane.store.tables import INBOX, SUBSCRIPTION_ACTIVITY
-from sereno.subscriptions.report import ActivityReport, Report, SuspensionEnded, SuspensionReport
+from sereno.mailbox.audit.keys import Trusted
+from sereno.subscriptions.report import (
+    ActivityReport,
+    AuditEndReport,
+    Report,
+    StopReport,
+    SuspensionEnded,
+    SuspensionReport,
+)
 
 # Longer than the stream keeps a report, so that no redelivery outlives its mark.
 KEEP = timedelta(days=14)
@@ -41,12 +51,15 @@ class Activity:
     counts: Mapping[str, int]
 
 
-async def receive(connection: AsyncConnection, reports: Mapping[Position, Report]) -> int:
+async def receive(
+    connection: AsyncConnection, reports: Mapping[Position, Report], audit_keys: Trusted | None = None
+) -> int:
     """Take account of the reports that were not seen before, in the caller's transaction; how many these were."""
     fresh = await _first_seen(connection, sorted(reports))
     new = [reports[position] for position in fresh]
     await suspensions.begin(connection, (one for one in new if isinstance(one, SuspensionReport)))
     await suspensions.end(connection, (one for one in new if isinstance(one, SuspensionEnded)))
+    await stopping.fold(connection, [one for one in new if isinstance(one, StopReport)])
     sums = fold(one for one in new if isinstance(one, ActivityReport))
     if sums:
         rows = [
@@ -66,6 +79,9 @@ async def receive(connection: AsyncConnection, reports: Mapping[Position, Report
         }
         keys = ["tenant_id", "subscription", "outcome"]
         await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=added))
+    await anchoring.anchor(
+        connection, (one for one in new if isinstance(one, AuditEndReport)), audit_keys or {}
+    )
     return len(fresh)
 
 

@@ -48,6 +48,8 @@ CURRENT_VERSIONS: Mapping[str, int] = MappingProxyType(
         "approval.denied": 1,
         "approval.superseded": 1,
         "answer.given": 1,
+        "stop.engaged": 1,
+        "stop.released": 1,
         "token.issued": 2,
         "token.revoked": 1,
         "subscription.created": 1,

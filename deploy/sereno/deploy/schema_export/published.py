@@ -14,7 +14,7 @@ from sereno.deploy.schema_export.openapi import openapis
 from sereno.deploy.schema_export.simulate_schema import simulate_input_schema, simulate_output_schema
 from sereno.execution_plane.platform_data import DATA
 from sereno.subscriptions.models import Kind
-from sereno.subscriptions.report import ActivityReport, SuspensionEnded, SuspensionReport
+from sereno.subscriptions.report import ActivityReport, AuditEndReport, SuspensionEnded, SuspensionReport
 from sereno.subscriptions.snapshot import CatalogObject, Manifest, SignedManifest
 
 Document = dict[str, Any]
@@ -26,6 +26,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "activity-report": ActivityReport,
     "suspension-report": SuspensionReport,
     "suspension-ended": SuspensionEnded,
+    "audit-end-report": AuditEndReport,
     **{f"platform-{name.removeprefix(_PLATFORM).replace('.', '-')}": model for name, model in DATA.items()},
     "catalog-object": CatalogObject,
     "manifest": Manifest,

@@ -1,14 +1,22 @@
 """The application of the execution plane's API."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import httpx
 from fastapi import Depends, FastAPI
 from fastapi.middleware import Middleware
+from starlette.routing import Route
 
+from sereno.execution_plane.agent_tools.door import PATH as AGENTS_PATH
+from sereno.execution_plane.agent_tools.door import AgentDoor
+from sereno.execution_plane.agent_tools.planes import Planes
 from sereno.execution_plane.api import manifest_route, preview_route, webhook_route
 from sereno.execution_plane.api.body_limit import BodyLimit
+from sereno.execution_plane.audit import PLANE
+from sereno.execution_plane.audit import http as audit_http
+from sereno.execution_plane.audit.http import Signed
 from sereno.execution_plane.catalog.catalog import Catalog
 from sereno.execution_plane.deliveries import http as deliveries_http
 from sereno.execution_plane.deliveries.redelivery import Redelivery
@@ -17,7 +25,9 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
+from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.probes import Readiness
@@ -28,6 +38,7 @@ from sereno.mailbox.principal import Principal
 from sereno.mailbox.verbs import Mailbox
 from sereno.subscriptions.lifecycle import State
 
+_CONTROL_SECONDS, _CLAIM_SECONDS = 10.0, 90.0
 TITLE = "Sereno execution plane"
 VERSION = "v1"
 _PROBLEMS = problem_details.answers(
@@ -52,6 +63,9 @@ class Parts:
     bearers: LeaseBearers
     ready: Readiness
     redelivery: Redelivery
+    signed: Signed = field(default_factory=Signed)
+    control_url: str = ""
+    """Where requests of agents to the catalog are passed on to."""
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -72,28 +86,60 @@ def create_app(parts: Parts) -> FastAPI:
     problems.install_probes(app, parts.ready)
     callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
     app.include_router(webhook_route.router(parts.webhooks))
+    intent = intents(parts.mailbox.pool, PLANE)
     mailbox = mailbox_router(
         parts.mailbox,
         _authenticate_by(parts.catalog),
         bearers=parts.bearers,
         knows_agent=_knows_agent_of(parts.catalog),
+        intent=intent,
     )
     explain = explain_http.router(parts.mailbox.pool, parts.catalog, callers.member)
-    deliveries = deliveries_http.router(parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member)
+    deliveries = deliveries_http.router(
+        parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent
+    )
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
-    for router in (mailbox, explain, deliveries, history, usage, data, previews, calendars, manifests):
+    audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
+    stops = stops_http.router(parts.mailbox.pool, callers.member)
+    for router in (
+        mailbox,
+        explain,
+        deliveries,
+        history,
+        usage,
+        data,
+        previews,
+        calendars,
+        manifests,
+        audit,
+        stops,
+    ):
         app.include_router(router, responses=_PROBLEMS)
+
+    # For the process to run: what an agent asks over MCP goes through the routes above, in its own name.
+    app.state.agents = AgentDoor(parts.catalog, lambda: _planes(app, parts.control_url))
+    app.router.routes.append(Route(AGENTS_PATH, app.state.agents))
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(callers.member)])
     async def openapi() -> dict[str, object]:
         return app.openapi()
 
     return app
+
+
+def _planes(app: FastAPI, control_url: str) -> Planes:
+    """Both planes for the tools of agents; this one without a network between."""
+    return Planes(
+        control=httpx.AsyncClient(base_url=control_url, timeout=_CONTROL_SECONDS, trust_env=False),
+        execution=httpx.AsyncClient(
+            base_url="http://execution", transport=httpx.ASGITransport(app), timeout=_CLAIM_SECONDS
+        ),
+    )
 
 
 def _authenticate_by(catalog: Catalog) -> Authenticate:

@@ -13,13 +13,14 @@ from sereno.mailbox.principal import Principal
 from sereno.subscriptions.models.endpoint import EndpointSpec
 from sereno.subscriptions.models.types import parse_instant
 from sereno.subscriptions.policy.authority import Asking, may
-from sereno.subscriptions.policy.decision import Resource
+from sereno.subscriptions.policy.decision import Action, Resource
 from sereno.subscriptions.policy.facts import Facts
-from sereno.subscriptions.snapshot import CatalogObject, Manifest, ObjectKind
+from sereno.subscriptions.snapshot import AuditEnd, CatalogObject, Manifest, ObjectKind
 
 EVERYTHING = "*"
 _AGENT_SCOPE = "agent:"
 _LIVE, _PAUSED = "active", "paused"
+_RIGHTS: tuple[Action, ...] = ("operate", "read", "audit")
 _log = logger("catalog")
 
 
@@ -32,6 +33,9 @@ class TenantCatalog:
     version: int
     issued_at: datetime
     valid_until: datetime
+    audit: AuditEnd | None = None
+    """Where the control plane's audit chain ended when the manifest was made, if that says anything new."""
+    key_id: str = ""
     objects: Mapping[str, CatalogObject] = field(default_factory=dict)
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By the SHA-256 (hex) of the token in their URL."""
@@ -83,6 +87,8 @@ def picture(
         manifest.version,
         manifest.issued_at,
         manifest.valid_until,
+        manifest.audit,
+        manifest.key_id,
         by_key,
         usable,
         principals,
@@ -106,7 +112,8 @@ def _principal(item: CatalogObject, facts: Facts | None, at: datetime) -> Princi
     """The principal of a token; a scope `*` reaches every tenant, scopes `agent:NAME` narrow it to those mailboxes.
 
     Where the manifest carries policies, a principal that was removed or suspended is nobody, an agent reaches its own
-    mailbox, and others without `agent:NAME` need the right to operate.
+    mailbox, and others without `agent:NAME` need the right to operate; what else they may, to read and to audit, stands
+    beside that.
     """
     scopes = [str(scope) for scope in item.spec.get("scopes", ())]
     agents = frozenset(scope.removeprefix(_AGENT_SCOPE) for scope in scopes if scope.startswith(_AGENT_SCOPE))
@@ -118,9 +125,10 @@ def _principal(item: CatalogObject, facts: Facts | None, at: datetime) -> Princi
     if known is None or known.suspended:
         return None
     if known.kind == "agent":
-        return Principal(name, tenant, frozenset({name.removeprefix(_AGENT_SCOPE)}))
-    narrowed = frozenset(scope for scope in scopes if scope != EVERYTHING)
-    operates = may(
-        facts, Asking(name, at, scopes=narrowed), "operate", Resource("Tenant", item.tenant)
-    ).allowed
-    return Principal(name, tenant, agents if agents or not operates else None)
+        return Principal(name, tenant, frozenset({name.removeprefix(_AGENT_SCOPE)}), rights=frozenset())
+    asking = Asking(name, at, scopes=frozenset(scope for scope in scopes if scope != EVERYTHING))
+    here = Resource("Tenant", item.tenant)
+    rights = frozenset(right for right in _RIGHTS if may(facts, asking, right, here).allowed)
+    return Principal(
+        name, tenant, agents if agents or "operate" not in rights else None, rights=rights - {"operate"}
+    )

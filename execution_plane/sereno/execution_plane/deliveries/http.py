@@ -14,6 +14,7 @@ from sereno.execution_plane.deliveries.delivery import Verdict
 from sereno.execution_plane.deliveries.log import SQL
 from sereno.execution_plane.deliveries.redelivery import Redelivery
 from sereno.execution_plane.gateway.group_commit import NotStoredError
+from sereno.mailbox.audit.intents import Intent
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.principal import Principal
@@ -72,9 +73,12 @@ class RedeliverAnswer(_Shape):
 
 
 def router(
-    pool: AnyPool, catalog: Catalog, redelivery: Redelivery, authenticate: Callable[..., Any]
+    pool: AnyPool, catalog: Catalog, redelivery: Redelivery, authenticate: Callable[..., Any], intent: Intent
 ) -> APIRouter:
-    """The routes over `pool`; `authenticate` is a FastAPI dependency that answers the principal or raises."""
+    """The routes over `pool`; `authenticate` is a FastAPI dependency that answers the principal or raises.
+
+    `intent` records who has an event delivered again, before it is.
+    """
     routes = APIRouter(prefix="/v1", tags=["webhooks"])
     Caller = Annotated[Principal, Depends(authenticate)]  # noqa: N806 - a type
 
@@ -87,7 +91,7 @@ def router(
         before: Annotated[str | None, Query(description="older than this delivery")] = None,
         limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="how many at most")] = 50,
     ) -> Deliveries:
-        tenants = reach(caller, catalog, tenant)
+        tenants = reach(caller.reader(), catalog, tenant)
         last = None if before is None else _number(before)
         rows = await pool.fetch(SQL["list"], tenants, endpoint, verdict, last, limit + 1)
         items = [_entry(row) for row in rows[:limit]]
@@ -96,8 +100,12 @@ def router(
     @routes.post("/deliveries/{identifier}/redeliver", status_code=202, summary="Deliver an event again")
     async def redeliver(identifier: str, body: RedeliverRequest, caller: Caller) -> RedeliverAnswer:
         tenants = reach(caller, catalog, None)
+        number = _number(identifier)
+        tenant = await redelivery.tenant_of(tenants, number)
+        if tenant is not None:
+            await intent(tenant, caller.name, "event.redelivered", identifier, {"force": body.force})
         try:
-            done = await redelivery.of(tenants, _number(identifier), forced=body.force, by=caller.name)
+            done = await redelivery.of(tenants, number, forced=body.force, by=caller.name)
         except NotStoredError as fault:
             raise Problem(503, "not_stored", "the event could not be stored; try again") from fault
         if done is None:

@@ -41,6 +41,12 @@ class Redelivery:
         self._randomness = randomness
         self._clock = clock
 
+    async def tenant_of(self, tenants: Sequence[str], number: UUID) -> str | None:
+        """Whose delivery or receipt this is; None where it is not known among these tenants."""
+        row = await self._pool.fetchrow(SQL["receipts_of_delivery"], list(tenants), number)
+        row = row or await self._pool.fetchrow(SQL["envelope_of_receipt"], list(tenants), number)
+        return None if row is None else str(row["tenant_id"])
+
     async def of(self, tenants: Sequence[str], number: UUID, *, forced: bool, by: str) -> Redelivered | None:
         """Deliver a delivery or a receipt again; None where it is not known, or not decided yet.
 

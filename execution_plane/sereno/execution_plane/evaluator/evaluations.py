@@ -1,10 +1,11 @@
 """Evaluations: leased to whoever judges, and settled once; an error never wakes and never passes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
@@ -74,9 +75,12 @@ async def settle(
     directory: Directory,
     *,
     usage: dict[str, Any] | None = None,
+    made: Mapping[str, Any] = MappingProxyType({}),
     clock: Clock = store.database_clock,
 ) -> Status:
     """Take an answer, in the caller's transaction; `stale` when the lease is not the candidate's any more.
+
+    `made` says with what: it stands among the numbers of the verdict.
 
     Only a verdict that fires, as sure as its subscription wants it, leads to an event; that one passes all seven guards.
     """
@@ -96,13 +100,13 @@ async def settle(
     changes = [*await _charges(conn, policy, usage, at), *_patience(ledger, candidate, answer, at)]
     ledger.apply(changes)
     done = Resolution(ledger, Setting(at, {}))
-    done.extra += changes
-    await guard_changes.write_memories(conn, done.changes(), ledger)
-    await guard_changes.write_budgets(conn, done.changes(), at)
-    await guard_changes.write_suspensions(conn, done.changes())
+    done.changes.add(changes)
+    await guard_changes.write_memories(conn, done.changes, ledger)
+    await guard_changes.write_budgets(conn, done.changes, at)
+    await guard_changes.write_suspensions(conn, done.changes)
     await commit.deposit_messages(conn, done)
     await usage_log.write(conn, "evaluation", _used(candidate, policy, answer, usage, at))
-    await _conclude(conn, candidate, policy, answer, at)
+    await _conclude(conn, candidate, policy, answer, at, made=made)
     await commit.tell(conn, done)
     return "ok"
 
@@ -186,6 +190,8 @@ async def _conclude(
     policy: Subscription | None,
     answer: Judged | EvaluationError,
     at: datetime,
+    *,
+    made: Mapping[str, Any],
 ) -> None:
     """Let the verdict row of the candidate say what became of it, or try again after an error."""
     names = candidate.tenant, candidate.receiptid, candidate.subscription
@@ -194,7 +200,7 @@ async def _conclude(
         await conn.execute(_SQL["try_again"], *names, seconds, f"{answer.kind}: {answer.detail}")
         return
     end = await _end(conn, candidate, policy, answer, at)
-    await conn.execute(_SQL["rewrite"], *names, end.outcome, end.reason, as_json(end.numbers), at)
+    await conn.execute(_SQL["rewrite"], *names, end.outcome, end.reason, as_json({**made, **end.numbers}), at)
     await conn.execute(_SQL["done"], *names)
 
 

@@ -11,7 +11,13 @@ with chosen as materialized (
             where s.tenant_id = e.tenant_id and s.subscription = e.subscription and s.ended_at is null
                 and s.subject is null
         )
-        and not exists (select from mailbox.stop p where p.scope in ('*', e.tenant_id))
+        and not exists (
+            select from mailbox.stop p
+            where p.scope = any(mailbox.scopes_over(e.tenant_id, null, e.subscription, (
+                select r.origin from execution.receipt r
+                where r.tenant_id = e.tenant_id and r.receiptid = e.receiptid
+            )))
+        )
     order by e.ready_at
     limit $1
     for update skip locked
@@ -48,5 +54,5 @@ where tenant_id = $1 and receiptid = $2 and subscription = $3
 -- What became of the candidate. Arguments: tenant, receipt, subscription, outcome, reason, numbers, database clock.
 update execution.verdict v
 set outcome = $4, guard = 'condition', reason = $5, numbers = (v.numbers::jsonb || $6::text::jsonb)::json,
-    database_clock = $7, decided_at = $7
+    database_clock = $7, decided_at = $7, xid = default
 where v.tenant_id = $1 and v.receiptid = $2 and v.subscription = $3

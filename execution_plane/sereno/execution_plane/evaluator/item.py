@@ -1,5 +1,7 @@
 """An item of a semantic condition: what was observed, ready to be judged."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal, Self
@@ -7,6 +9,7 @@ from typing import Any, Literal, Self
 from sereno.execution_plane.evaluator import shown
 
 Sensitivity = Literal["public", "internal", "confidential"]
+_SHOWN = ("type", "source", "subject", "actor", "time", "data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +34,21 @@ class Item:
     def digest(self) -> str:
         """SHA-256 of the line, hexadecimal: equal items are judged once."""
         return sha256(self.line.encode("utf-8", "replace")).hexdigest()
+
+
+def item_of(name: str, envelope: Mapping[str, Any]) -> Item:
+    """An event (flat JSON) as an item: what happened, without what the platform wrote beside it."""
+    seen = {member: envelope[member] for member in _SHOWN if envelope.get(member) is not None}
+    sensitivity: Sensitivity = envelope.get("sensitivity") or "internal"
+    return Item.of(name, seen, sensitivity)
+
+
+def names_of(events: Sequence[tuple[str, str]]) -> list[str]:
+    """What each event (id, receipt) is called among these: its id; its receipt where another has the same id."""
+    often = Counter(event for event, _ in events)
+    return [event if often[event] == 1 else receipt for event, receipt in events]
+
+
+def input_hash(criterion_version: str, item: Item) -> str:
+    """What was judged, as one SHA-256: equal for a test and for the real run on the same input."""
+    return sha256(f"{criterion_version}\0{item.sensitivity}\0{item.digest}".encode()).hexdigest()

@@ -2,16 +2,16 @@
 
 import asyncio
 import time
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from decimal import Decimal
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sereno.execution_plane.evaluator import egress_log, evaluations, traced
+from sereno.execution_plane.evaluator import criteria, egress_log, evaluations, traced, verdicts
+from sereno.execution_plane.evaluator.answer import Answer
 from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation
 from sereno.execution_plane.evaluator.evaluations import Candidate, Status
-from sereno.execution_plane.evaluator.item import Item, Sensitivity
-from sereno.execution_plane.guards.condition import criterion_version
+from sereno.execution_plane.evaluator.item import names_of
+from sereno.execution_plane.evaluator.verdicts import Made, costs_of
 from sereno.execution_plane.guards.judgement import EvaluationError
 from sereno.execution_plane.guards.subscription import Criterion
 from sereno.execution_plane.pipeline.directory import Directory
@@ -26,7 +26,6 @@ MOST = 50
 PAUSE_SECONDS = 0.5
 """Between rounds that found nothing; each costs one query."""
 _MARGIN_SECONDS = 30.0
-_SHOWN = ("type", "source", "subject", "actor", "time", "data")
 _log = logger("evaluator")
 
 Group = tuple[str, str, str]
@@ -80,24 +79,28 @@ class Judging:
         first, began = group[0], time.time_ns()
         policy = self._directory.subscription(first.tenant, first.subscription)
         least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
-        version = criterion_version(Criterion(first.criterion, least))
-        candidates = {name: traced.begun(candidate) for name, candidate in _named(group).items()}
-        items = {name: item_of(name, candidate.envelope) for name, candidate in candidates.items()}
-        tracing.called_by(next((one.traceparent for one in candidates.values() if one.traceparent), None))
-        done = await self._evaluation.judge(first.criterion, version, list(items.values()))
+        criterion = Criterion(first.criterion, least)
+        group = [traced.begun(candidate) for candidate in group]
+        tracing.called_by(next((one.traceparent for one in group if one.traceparent), None))
+        items = names_of([(str(one.envelope["id"]), str(one.receiptid)) for one in group])
+        done, made = await verdicts.of(
+            self._pool, self._evaluation, first.tenant, criterion, _events(items, group)
+        )
         await egress_log.write(self._pool, first.tenant, first.subscription, done.egress)
+        await criteria.note(self._pool, first.tenant, first.subscription, criterion, made)
         share = _share(done, len(group))
-        for name, candidate in candidates.items():
-            status = await self._settle(candidate, name, done, share)
-            about = {names.STATUS: status, names.EVALUATOR: done.judges.get(name)}
-            traced.judged(candidate, done.answers[name], began, about)
+        for item, candidate in zip(items, group, strict=True):
+            status = await self._settle(candidate, done.answers[item], made[item], share)
+            about = {names.STATUS: status, names.EVALUATOR: made[item].evaluator}
+            traced.judged(candidate, done.answers[item], began, about)
 
     async def _settle(
-        self, candidate: Candidate, name: str, done: Evaluated, share: dict[str, Any] | None
+        self, candidate: Candidate, answer: Answer, made: Made, share: dict[str, Any] | None
     ) -> Status:
-        answer = done.answers[name]
         async with self._pool.acquire() as conn, conn.transaction():
-            status = await evaluations.settle(conn, candidate, answer, self._directory, usage=share)
+            status = await evaluations.settle(
+                conn, candidate, answer, self._directory, usage=share, made=made.as_json()
+            )
         about = named(
             traceparent=candidate.envelope.get("traceparent"),
             tenant=candidate.tenant,
@@ -109,36 +112,19 @@ class Judging:
         return status
 
 
-def item_of(name: str, envelope: dict[str, Any]) -> Item:
-    """A candidate as an item: what happened, without what the platform wrote beside it."""
-    shown = {member: envelope[member] for member in _SHOWN if envelope.get(member) is not None}
-    sensitivity: Sensitivity = envelope.get("sensitivity") or "internal"
-    return Item.of(name, shown, sensitivity)
-
-
-def _named(group: Sequence[Candidate]) -> dict[str, Candidate]:
-    """Each candidate by its event's id; by its receipt where another source gave the same id."""
-    often = Counter(str(candidate.envelope["id"]) for candidate in group)
-    return {_name(candidate, often): candidate for candidate in group}
-
-
-def _name(candidate: Candidate, often: Counter[str]) -> str:
-    name = str(candidate.envelope["id"])
-    return name if often[name] == 1 else str(candidate.receiptid)
+def _events(names: Sequence[str], group: Sequence[Candidate]) -> dict[str, Mapping[str, Any]]:
+    return {name: candidate.envelope for name, candidate in zip(names, group, strict=True)}
 
 
 def _share(done: Evaluated, candidates: int) -> dict[str, Any] | None:
     """What one candidate's part of the calls cost, as usage is reported."""
     if not done.usage:
         return None
-    costs: defaultdict[str, Decimal] = defaultdict(Decimal)
-    for used in done.usage:
-        costs[used.currency] += used.cost
     return {
         "model": done.usage[0].model,
         "cost": [
             {"amount": str(amount / candidates), "currency": currency}
-            for currency, amount in costs.items()
+            for currency, amount in costs_of(done.usage).items()
             if amount
         ],
     }

@@ -31,11 +31,12 @@ def _is_visible(character: str) -> bool:
 
 
 def cleaned(data: Any) -> Any:
-    """The same data with every text in it made visible, names of members too."""
+    """The same data with every text in it made visible, names of members too; members in one order, whoever stored it."""
     if isinstance(data, str):
         return visible(data)
     if isinstance(data, Mapping):
-        return {visible(str(name)): cleaned(value) for name, value in data.items()}
+        members = ((visible(str(name)), value) for name, value in data.items())
+        return {name: cleaned(value) for name, value in sorted(members, key=lambda member: member[0])}
     if isinstance(data, list | tuple):
         return [cleaned(value) for value in data]
     return data

@@ -34,6 +34,7 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
         subscription: Annotated[str | None, Query(description="only this subscription")] = None,
         tenant: Annotated[str | None, Query(description="default: where the id is found")] = None,
     ) -> Response:
+        principal = principal.reader()
         tenants = _tenants(principal, catalog, tenant)
         async with pool.acquire() as conn:
             asked = await _asked(conn, principal, tenants, identifier)

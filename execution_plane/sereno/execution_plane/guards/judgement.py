@@ -17,8 +17,9 @@ ErrorKind = Literal[
     "budget",
     "auth",
     "unavailable",
+    "data",
 ]
-TOLD: frozenset[ErrorKind] = frozenset({"refusal", "timeout", "budget", "auth", "unavailable"})
+TOLD: frozenset[ErrorKind] = frozenset({"refusal", "timeout", "budget", "auth", "unavailable", "data"})
 """What the caller of an evaluator says itself; the others are found in its answer."""
 MAX_QUOTES = 5
 LONGEST_QUOTE = 500

@@ -234,7 +234,7 @@ class Ledger:
         covering = (
             stop
             for stop in self.stops
-            if stop.covers(subscription.tenant, subscription.agent, subscription.name)
+            if stop.covers(subscription.tenant, subscription.agent, subscription.name, subscription.origin)
         )
         return next(map(str, covering), None)
 

@@ -62,6 +62,12 @@ def is_reference(text: str) -> bool:
     return _REFERENCE.match(text) is not None
 
 
+def reference_of(text: str) -> tuple[str, str] | None:
+    """Class and address in a reference of ours; None for a source's own."""
+    found = _REFERENCE.match(text)
+    return None if found is None else (found[1], found[2])
+
+
 def _media_type(envelope: Envelope) -> str:
     declared = envelope.datacontenttype
     if declared is None:

@@ -60,3 +60,9 @@ WHERE m.tenant_id = ANY ($1::text[]) AND m.id = $2 AND m.agent = ANY ($3::text[]
 SELECT m.tenant_id FROM mailbox.work w JOIN mailbox.message m ON m.tenant_id = w.tenant_id AND m.id = w.id
 WHERE w.token = $1 AND w.state = 'leased' AND w.leased_until > (SELECT clock_timestamp())
   AND EXISTS (SELECT FROM json_array_elements(m.envelopes) e WHERE e ->> 'dataref' = $2);
+
+-- name: read_many
+-- What a tenant has under these addresses. Arguments: tenant, classes, addresses, the most bytes of each.
+SELECT sensitivity, address, media_type, length(data) AS size, CASE WHEN length(data) <= $4 THEN data END AS data
+FROM execution.large_data
+WHERE tenant_id = $1 AND (sensitivity, address) IN (SELECT * FROM unnest($2::text[], $3::text[]));

@@ -53,7 +53,7 @@ FROM execution.calendar_instant i
 WHERE ($1::text IS NULL OR i.tenant_id = $1) AND i.state = 'pending' AND i.fire < $2::timestamptz - $3::interval
     AND NOT EXISTS (
         SELECT FROM mailbox.stop
-        WHERE scope IN ('*', i.tenant_id, i.tenant_id || '/subscription/' || i.subscription)
+        WHERE scope = ANY (mailbox.scopes_over(i.tenant_id, NULL, i.subscription, 'calendar'))
     )
 UNION ALL
 SELECT f.tenant_id, f.subscription, 'astray', coalesce(p.first, f.next_due, $2),

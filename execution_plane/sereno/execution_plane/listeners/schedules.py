@@ -81,10 +81,7 @@ async def claim_due(connection: AnyConnection, rules: Rules, now: datetime, limi
 
 def _covers(scope: stop.Scope, row: asyncpg.Record) -> bool:
     """Whether a schedule stands still; what is due for a stopped agent is held by the guards on its way there."""
-    tenant, subscription = row["tenant_id"], row["subscription"]
-    return (
-        scope.agent is None and scope.tenant in (None, tenant) and scope.subscription in (None, subscription)
-    )
+    return scope.agent is None and scope.covers(row["tenant_id"], "", row["subscription"], "time")
 
 
 async def advance(connection: AnyConnection, steps: Sequence[Advance]) -> None:

@@ -103,7 +103,7 @@ WHERE (tenant_id, schedule) IN (SELECT * FROM unnest($1::text[], $2::uuid[]));
 -- After a stop ended, what became due meanwhile is late, and its misfire says what is done about it.
 UPDATE execution.schedule SET held = false
 WHERE held AND NOT EXISTS (
-    SELECT FROM mailbox.stop WHERE scope IN ('*', tenant_id, tenant_id || '/subscription/' || subscription)
+    SELECT FROM mailbox.stop WHERE scope = ANY (mailbox.scopes_over(tenant_id, NULL, subscription, 'time'))
 );
 
 -- name: advance

@@ -1,7 +1,7 @@
 """Arrivals: the events of ingress messages, each parsed once, with the subscriptions that they concern."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -55,23 +55,22 @@ class Unreadable:
     receiptid: str | None = None
 
 
-def read(payload: Payload, index: Index) -> tuple[list[Arrival], list[Unreadable]]:
-    """The events of a payload that can be read, in order, and those that cannot."""
+def read(payload: Payload, index: Index) -> Iterator[Arrival | Unreadable]:
+    """The events of a payload one after the other, also those that cannot be read."""
     try:
         documents = orjson.loads(payload.content)
     except orjson.JSONDecodeError as fault:
-        return [], [Unreadable(payload.tenant, payload.sequence, payload.content, f"not JSON: {fault}")]
+        yield Unreadable(payload.tenant, payload.sequence, payload.content, f"not JSON: {fault}")
+        return
     if not isinstance(documents, list):
-        return [], [Unreadable(payload.tenant, payload.sequence, payload.content, "not a JSON array")]
-    arrivals, unreadable = [], []
+        yield Unreadable(payload.tenant, payload.sequence, payload.content, "not a JSON array")
+        return
     for document in documents:
         try:
-            arrivals.append(_arrival(document, payload, index))
+            yield _arrival(document, payload, index)
         except Exception as fault:  # noqa: BLE001 - whatever one document does, the others must go on
             error = str(fault) if isinstance(fault, EnvelopeFault) else f"{type(fault).__name__}: {fault}"
-            content = orjson.dumps(document)
-            unreadable.append(Unreadable(payload.tenant, payload.sequence, content, error))
-    return arrivals, unreadable
+            yield Unreadable(payload.tenant, payload.sequence, orjson.dumps(document), error)
 
 
 def _arrival(document: Any, payload: Payload, index: Index) -> Arrival:

@@ -1,12 +1,14 @@
 """Rows and values in the form in which statements take them: one array a column."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from sereno.execution_plane.guards.buckets import Buckets
 from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.mailbox.connection import AnyConnection
 
 Row = tuple[Any, ...]
 
@@ -17,10 +19,29 @@ def columns(rows: Iterable[Row], width: int) -> list[list[Any]]:
     return turned or [[] for _ in range(width)]
 
 
+async def copy(conn: AnyConnection, table: str, names: Sequence[str], rows: Iterable[Row]) -> None:
+    """Put new rows into a table of the plane: for many a fraction of the cost of a statement.
+
+    Rows that are made while they are asked for are made while the database takes in those before them.
+    """
+    coming = iter(rows)
+    first = next(coming, None)
+    if first is not None:
+        await conn.copy_records_to_table(
+            table, schema_name="execution", columns=names, records=chain([first], coming)
+        )
+
+
+def as_bytes(value: object) -> bytes:
+    """The value as JSON, as a column of it takes it."""
+    # The UUIDs of the driver are of a kind of their own.
+    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str)
+
+
 def as_json(value: object) -> str:
     """The value as a statement takes it inside an array."""
-    # The driver would take a list inside an array for one more dimension; its UUIDs are of a kind of their own.
-    return orjson.dumps(value, option=orjson.OPT_UTC_Z, default=str).decode()
+    # The driver would take a list inside an array for one more dimension.
+    return as_bytes(value).decode()
 
 
 def storable(text: str) -> str:

@@ -14,7 +14,7 @@ from sereno.execution_plane.pipeline import batch_items, guard_changes, store
 from sereno.execution_plane.pipeline.columns import Row, columns
 from sereno.execution_plane.pipeline.resolution import Flushed, Resolution
 from sereno.execution_plane.pipeline.round import Decided, activity
-from sereno.execution_plane.pipeline.wake_up import message_of, message_of_batch
+from sereno.execution_plane.pipeline.wake_up import Told, message_of, message_of_batch
 from sereno.mailbox import notices, standing
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.deposit import deposit
@@ -36,10 +36,10 @@ _SQL = queries.load("sereno.execution_plane.pipeline", "commit.sql")
 
 async def write_guards(conn: AnyConnection, done: Resolution) -> None:
     """Store what the guards remember afterwards: the rows that come before messages in the order of locks."""
-    at, changes = done.setting.database, done.changes()
+    at, changes = done.setting.database, done.changes
     await guard_changes.write_memories(conn, changes, done.ledger)
     await guard_changes.write_subjects(conn, changes, at)
-    await store.write_occurrences(conn, done.passages, done.ledger)
+    await store.write_occurrences(conn, done.passages, done.ledger, done.known)
     await guard_changes.write_budgets(conn, changes, at)
     await guard_changes.write_batches(conn, changes, lambda batch: _due(done, batch), at)
     await guard_changes.postpone(conn, dict(_asked_again(done.flushed, at)))
@@ -89,23 +89,25 @@ async def _hold(conn: AnyConnection, keys: Collection[tuple[str, str]]) -> None:
 
 async def _messages(conn: AnyConnection, done: Resolution) -> list[Message]:
     delivered = [one.batch for one in done.flushed if isinstance(one.answer, flush.Delivered)]
-    items = await batch_items.of(conn, delivered, done.changes().of(Join)) if delivered else {}
-    found = []
+    items = await batch_items.of(conn, delivered, done.changes.of(Join)) if delivered else {}
+    found, told = [], Told()
     for step in done.steps:
         if isinstance(step, Decided):
             found += [
-                message_of(passage, step.arrival.attributes)
+                message_of(passage, step.arrival.attributes, told)
                 for passage in step.passages
                 if passage.decided.outcome == "delivered"
             ]
         elif isinstance(step.answer, flush.Delivered):
-            found.append(message_of_batch(step.answer, step.batch, items[step.batch.id], step.subscription))
+            found.append(
+                message_of_batch(step.answer, step.batch, items[step.batch.id], step.subscription, told)
+            )
     return found
 
 
 def suspensions_of(done: Resolution) -> list[Suspension]:
     """The suspensions that the round began."""
-    return [change.suspension for change in done.changes().of(Suspend)]
+    return [change.suspension for change in done.changes.of(Suspend)]
 
 
 def dropped(flushed: Iterable[Flushed]) -> list[Row]:

@@ -2,7 +2,7 @@
 -- The events of batches that never become a message end with the reason of that.
 -- Arguments: tenants, batches, guards, reasons, database clock.
 update execution.verdict v
-set outcome = 'dropped', guard = k.guard, reason = k.reason, database_clock = $5, decided_at = $5
+set outcome = 'dropped', guard = k.guard, reason = k.reason, database_clock = $5, decided_at = $5, xid = default
 from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as k (tenant_id, batch_id, guard, reason)
 join execution.batch b on b.tenant_id = k.tenant_id and b.id = k.batch_id
 join execution.batch_item i on i.tenant_id = b.tenant_id and i.batch_id = b.id

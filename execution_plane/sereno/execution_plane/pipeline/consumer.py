@@ -5,6 +5,7 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import asyncpg
 from nats.aio.client import Client
@@ -36,7 +37,16 @@ MAX_ACK_PENDING = 64
 _FETCH_SECONDS = 0.25
 _RETRY_SECONDS = 0.5
 _IN_PROGRESS_SECONDS = 5.0
+_AT_A_TIME = 50
 _log = logger("pipeline")
+
+
+class _Fetched(NamedTuple):
+    """Messages of the stream, and what they hold."""
+
+    messages: Sequence[Msg]
+    arrivals: Sequence[Arrival]
+    unreadable: Sequence[Unreadable]
 
 
 class Consumer:
@@ -64,8 +74,7 @@ class Consumer:
         while not stop.is_set():
             try:
                 async with self._subscribed() as subscription:
-                    while not stop.is_set():
-                        await self._step(subscription)
+                    await self._settle_all(subscription, stop)
             except (*DATABASE_FAULTS, NatsError) as fault:
                 _log.warning("pipeline_retry", error=f"{type(fault).__name__}: {fault}")
                 with contextlib.suppress(TimeoutError):
@@ -88,24 +97,46 @@ class Consumer:
             with contextlib.suppress(NatsError):
                 await subscription.unsubscribe()
 
-    async def _step(self, subscription: JetStreamContext.PullSubscription) -> None:
+    async def _settle_all(self, subscription: JetStreamContext.PullSubscription, stop: asyncio.Event) -> None:
+        """Settle one fetch after the other; while one is in the database the next is read."""
+        coming = asyncio.create_task(self._fetch(subscription))
+        try:
+            while not stop.is_set():
+                fetched = await coming
+                coming = asyncio.create_task(self._fetch(subscription))
+                if fetched is not None:
+                    await self._settle_or_give_back(fetched)
+        finally:
+            left = await _ended(coming)
+            if left is not None:
+                await _give_back(left.messages)
+
+    async def _fetch(self, subscription: JetStreamContext.PullSubscription) -> "_Fetched | None":
         try:
             messages = await subscription.fetch(FETCH_MESSAGES, timeout=_FETCH_SECONDS)
         except (NatsTimeoutError, TimeoutError):
-            return
+            return None
         try:
-            async with _in_progress(messages):
-                await self._settle(messages)
+            # The gateway may have accepted an event under a manifest that it stored a moment ago.
+            await self._catalog.refresh(self._pool)
+            return await self._read(messages)
         except BaseException:
-            # Nothing of them is lost: what was committed is recognised when it comes again.
             await _give_back(messages)
             raise
 
-    async def _settle(self, messages: Sequence[Msg]) -> None:
+    async def _settle_or_give_back(self, fetched: "_Fetched") -> None:
+        try:
+            async with _in_progress(fetched.messages):
+                await self._settle(*fetched)
+        except BaseException:
+            # Nothing of them is lost: what was committed is recognised when it comes again.
+            await _give_back(fetched.messages)
+            raise
+
+    async def _settle(
+        self, messages: Sequence[Msg], arrivals: Sequence[Arrival], unreadable: Sequence[Unreadable]
+    ) -> None:
         started = asyncio.get_running_loop().time()
-        # The gateway may have accepted an event under a manifest that it stored a moment ago.
-        await self._catalog.refresh(self._pool)
-        arrivals, unreadable = self._read(messages)
         delivered = await self._deliver(arrivals)
         await self._put_away(unreadable)
         # Before the acknowledgement: an answer that is lost would leave its message parked for good.
@@ -118,16 +149,21 @@ class Consumer:
         seconds = asyncio.get_running_loop().time() - started
         self._meters.count([item for part in delivered for item in part.decided], seconds)
 
-    def _read(self, messages: Sequence[Msg]) -> tuple[list[Arrival], list[Unreadable]]:
+    async def _read(self, messages: Sequence[Msg]) -> "_Fetched":
         arrivals: list[Arrival] = []
         unreadable: list[Unreadable] = []
         for message in messages:
             tenant = message.subject.rpartition(".")[2]
             payload = Payload(tenant, message.metadata.sequence.stream, message.data)
-            good, bad = read(payload, self._directory.index)
-            arrivals += good
-            unreadable += bad
-        return arrivals, unreadable
+            for place, item in enumerate(read(payload, self._directory.index)):
+                if isinstance(item, Arrival):
+                    arrivals.append(item)
+                else:
+                    unreadable.append(item)
+                if place % _AT_A_TIME == 0:
+                    # So that the fetch before it goes on with what the database answered.
+                    await asyncio.sleep(0)
+        return _Fetched(messages, arrivals, unreadable)
 
     async def _deliver(self, arrivals: Sequence[Arrival]) -> list[Delivered]:
         """Deliver in one transaction; when the data of one event is at fault, in as few as set it apart."""
@@ -208,6 +244,13 @@ async def _in_progress(messages: Sequence[Msg]) -> AsyncIterator[None]:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError, NatsError):
             await task
+
+
+async def _ended(coming: "asyncio.Task[_Fetched | None]") -> _Fetched | None:
+    """What a fetch that nobody waits for any more brought after all."""
+    coming.cancel()
+    await asyncio.wait([coming])
+    return None if coming.cancelled() or coming.exception() is not None else coming.result()
 
 
 async def _give_back(messages: Sequence[Msg]) -> None:

@@ -1,6 +1,7 @@
 """Guard changes: writes what a round decided, each kind of row with one statement, in the caller's transaction."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -13,13 +14,23 @@ from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.passage import Passage
 from sereno.execution_plane.guards.state import Memory, SubjectMemory, SubscriptionKey
 from sereno.execution_plane.guards.storm import TURNS_WINDOW
-from sereno.execution_plane.pipeline.columns import Row, ancestors_as_json, as_array, as_json, columns
+from sereno.execution_plane.pipeline.columns import (
+    Row,
+    ancestors_as_json,
+    as_array,
+    as_bytes,
+    as_json,
+    columns,
+    copy,
+)
 from sereno.execution_plane.pipeline.resolution import Changes
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 
 # What an outage held back is counted by the clock of its receipt, and decided so much later at most.
 _BACKLOG = timedelta(days=7)
+_RESERVATION = ("tenant_id", "message_id", "lines", "reserved_at")
+_ITEM = ("tenant_id", "batch_id", "place", "receiptid")
 _SQL = queries.load("sereno.execution_plane.pipeline", "guard_changes.sql")
 
 DueOf = Callable[[OpenBatch], datetime]
@@ -75,16 +86,31 @@ def _window(buckets: Buckets | None) -> timedelta:
 async def write_budgets(conn: AnyConnection, changes: Changes, at: datetime) -> None:
     """Add to each account what was taken and given back, in one sum, and store the reservations."""
     reservations = [change.reservation for change in changes.of(c.Reserve)]
-    await charge(conn, [line for one in reservations for line in one.lines] + _charges(changes))
-    if reservations:
-        rows: list[Row] = [(one.tenant, one.message, lines_as_json(one.lines)) for one in reservations]
-        await conn.execute(_SQL["reserve"], *columns(rows, 3), at)
+    await charge(conn, [*_sums(reservations), *_charges(changes)])
+    # Most activations of a subscription take the very same lines.
+    written = {id(one.lines): lines_as_json(one.lines) for one in _distinct(reservations)}
+    rows: list[Row] = [(one.tenant, one.message, written[id(one.lines)], at) for one in reservations]
+    await copy(conn, "budget_reservation", _RESERVATION, rows)
     settled = {change.reservation.message: change.reservation for change in changes.of(c.Settled)}
     if settled:
         rows = [
-            (one.tenant, one.message, lines_as_json(one.lines), _reported(one)) for one in settled.values()
+            (one.tenant, one.message, lines_as_json(one.lines).decode(), _reported(one))
+            for one in settled.values()
         ]
         await conn.execute(_SQL["settle"], *columns(rows, 4))
+
+
+def _distinct(reservations: Iterable[Reservation]) -> Iterable[Reservation]:
+    """One reservation for each set of lines that is the same object."""
+    return {id(one.lines): one for one in reservations}.values()
+
+
+def _sums(reservations: Sequence[Reservation]) -> Iterator[Line]:
+    """What these take of each account, the same lines counted instead of added."""
+    times = Counter(id(one.lines) for one in reservations)
+    for one in _distinct(reservations):
+        for account, amount in one.lines:
+            yield Line(account, amount * times[id(one.lines)])
 
 
 def _charges(changes: Changes) -> list[Line]:
@@ -101,9 +127,9 @@ async def charge(conn: AnyConnection, lines: Iterable[Line]) -> None:
         await conn.execute(_SQL["charge"], *columns(rows, 7))
 
 
-def lines_as_json(lines: Iterable[Line]) -> str:
+def lines_as_json(lines: Iterable[Line]) -> bytes:
     """The lines of a reservation: scope, name, measure, period, start and amount of each."""
-    return as_json([[*account[1:], str(amount)] for account, amount in lines])
+    return as_bytes([[*account[1:], str(amount)] for account, amount in lines])
 
 
 def _reported(reservation: Reservation) -> str:
@@ -121,7 +147,7 @@ async def write_batches(conn: AnyConnection, changes: Changes, due_of: DueOf, at
     joins = changes.of(c.Join)
     if joins:
         rows = [(join.batch.tenant, join.item.batch, join.item.place, join.item.receiptid) for join in joins]
-        await conn.execute(_SQL["write_items"], *columns(rows, 4))
+        await copy(conn, "batch_item", _ITEM, rows)
     await close(conn, changes.of(c.Close), at)
 
 

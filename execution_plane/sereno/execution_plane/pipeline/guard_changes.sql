@@ -27,12 +27,6 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::time
 where (b.tenant_id, b.scope, b.name, b.measure, b.per, b.starts_at)
     = (k.tenant_id, k.scope, k.name, k.measure, k.per, k.starts_at)
 
--- name: reserve
--- Arguments: tenants, messages, lines, database clock.
-insert into execution.budget_reservation (tenant_id, message_id, lines, reserved_at)
-select tenant_id, message_id, lines::json, $4
-from unnest($1::text[], $2::uuid[], $3::text[]) as k (tenant_id, message_id, lines)
-
 -- name: settle
 -- Arguments: tenants, messages, lines, reported.
 update execution.budget_reservation r set lines = k.lines::json, reported = k.reported::json
@@ -53,11 +47,6 @@ order by sealed desc, tenant_id, id
 on conflict (tenant_id, id) do update set
     items = excluded.items, size = excluded.size, ancestors = excluded.ancestors, sealed = excluded.sealed,
     due_at = case when excluded.sealed then excluded.due_at else batch.due_at end
-
--- name: write_items
--- Arguments: tenants, batches, places, receipts.
-insert into execution.batch_item (tenant_id, batch_id, place, receiptid)
-select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::uuid[])
 
 -- name: close_batches
 -- Arguments: tenants, ids, messages, reasons, database clock.

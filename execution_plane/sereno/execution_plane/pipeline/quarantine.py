@@ -73,8 +73,8 @@ async def put_away(conn: AnyConnection, arrival: Arrival, kept: Unreadable) -> N
     bare = Arrival(arrival.envelope, _kept(arrival.attributes), arrival.matches, arrival.sequence)
     passages = [undecided(bare, match.subscription, at, UNDECIDABLE, kept.error) for match in arrival.matches]
     decided = [Decided(bare, passages, None)]
-    await store.write_receipts(conn, decided, at)
-    await store.write_verdicts(conn, passages, at)
+    await store.add_receipts(conn, decided, at)
+    await store.add_verdicts(conn, passages, at)
     await store.write_due_instants(conn, decided)
     await keep(conn, [kept])
 

@@ -181,7 +181,7 @@ async def _rewrite(conn: AnyConnection, done: Resolution, ended: Sequence[Ended]
             passage.decided.outcome,
             passage.decided.guard,
             passage.decided.reason,
-            store.verdicts_as_json(passage),
+            store.verdicts_as_json(passage).decode(),
             as_json(passage.decided.numbers),
             passage.decided.message,
         )

@@ -4,6 +4,7 @@
 select h.tenant_id, h.receiptid, h.subscription, h.position
 from execution.held h
 where h.cause = 'stopped' and not exists (select from mailbox.stop s where s.scope = h.scope)
+    and (h.choice is not null or not exists (select from mailbox.stop_review r where r.scope = h.scope))
 union all
 select h.tenant_id, h.receiptid, h.subscription, h.position
 from execution.held h
@@ -26,7 +27,7 @@ with taken as (
     returning h.*
 )
 select t.tenant_id, t.receiptid, t.subscription, t.cause, t.scope, t.suspension, t.held_at, r.envelope, s.misfire,
-    p.held as choice,
+    coalesce(t.choice, p.held) as choice,
     s.misfire is not null and not exists (
         select from execution.held l
         where l.tenant_id = t.tenant_id and l.subscription = t.subscription and l.cause = t.cause
@@ -53,7 +54,7 @@ update execution.verdict v
 set subscription_version = coalesce(k.version, v.subscription_version), outcome = k.outcome, guard = k.guard,
     reason = k.reason, guards = coalesce(k.guards::json, v.guards), message_id = k.message_id,
     numbers = (k.numbers::jsonb || jsonb_build_object('held_for', v.reason, 'held_since', v.decided_at))::json,
-    database_clock = $11, decided_at = $11
+    database_clock = $11, decided_at = $11, xid = default
 from unnest($1::text[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::uuid[])
     as k (tenant_id, receiptid, subscription, version, outcome, guard, reason, guards, numbers, message_id)

@@ -1,6 +1,6 @@
 """A resolution: everything that one round decided, and all that is to be written of it (pure)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from sereno.execution_plane.guards.changes import Change, Join, Seal
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.passage import Passage
+from sereno.execution_plane.guards.state import OccurrenceKey
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.matcher import Match
@@ -18,6 +19,7 @@ from sereno.execution_plane.pipeline.round import Decided, Setting, decide
 from sereno.subscriptions.filters import FilterFault
 
 Kind = TypeVar("Kind", bound=Change)
+_new = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,43 +60,30 @@ class Resolution:
     ledger: Ledger
     setting: Setting
     steps: list[Decided | Flushed] = field(default_factory=list)
+    decided: list[Decided] = field(default_factory=list)
+    """Each arrival with its passages."""
+    passages: list[Passage] = field(default_factory=list)
+    """One for each arrival and each subscription that it concerns."""
     policies: dict[tuple[str, str], Subscription] = field(default_factory=dict)
-    extra: list[Change] = field(default_factory=list)
-    """Changes that no passage and no batch led to."""
-
-    @property
-    def decided(self) -> list[Decided]:
-        """Each arrival with its passages."""
-        return [step for step in self.steps if isinstance(step, Decided)]
+    known: Collection[OccurrenceKey] | None = None
+    """The dedup keys that were taken before; None when nobody looked."""
+    changes: Changes = field(default_factory=Changes)
+    """Every row to write, by kind and in the order in which it was decided."""
 
     @property
     def flushed(self) -> list[Flushed]:
         """Each batch that was asked."""
         return [step for step in self.steps if isinstance(step, Flushed)]
 
-    @property
-    def passages(self) -> list[Passage]:
-        """One for each arrival and each subscription that it concerns."""
-        return [passage for item in self.decided for passage in item.passages]
-
-    def changes(self) -> Changes:
-        """Every row to write, by kind and in the order in which it was decided."""
-        found = Changes()
-        found.add(self.extra)
-        for step in self.steps:
-            if isinstance(step, Decided):
-                for passage in step.passages:
-                    found.add(passage.changes)
-            elif not isinstance(step.answer, flush.Later):
-                found.add(step.answer.changes)
-        return found
-
     def decide(self, arrivals: Iterable[Arrival], entry: Entry = "arrival") -> None:
         """Decide each arrival, and at once of each batch that is full because of it."""
         for arrival in _once(arrivals) if entry == "arrival" else arrivals:
             [item] = decide([arrival], self.ledger, self.setting, entry)
             self.steps.append(item)
+            self.decided.append(item)
+            self.passages += item.passages
             for passage in item.passages:
+                self.changes.add(passage.changes)
                 policy = passage.subscription
                 self.policies[policy.tenant, policy.name] = policy
                 for batch in _sealed(passage.changes):
@@ -104,7 +93,10 @@ class Resolution:
         """Ask a batch whether it becomes a message now."""
         self.policies[subscription.tenant, subscription.name] = subscription
         moment = self.setting.moment(subscription.tenant)
-        self.steps.append(Flushed(batch, subscription, self.ledger.flush(batch, subscription, moment)))
+        answer = self.ledger.flush(batch, subscription, moment)
+        self.steps.append(Flushed(batch, subscription, answer))
+        if not isinstance(answer, flush.Later):
+            self.changes.add(answer.changes)
 
 
 def _once(arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
@@ -126,15 +118,17 @@ def keyed(arrivals: Iterable[Arrival], entry: Entry = "arrival") -> list[Arrival
 
 
 def _keyed(arrival: Arrival, entry: Entry) -> Arrival:
-    envelope, attributes = arrival.envelope, arrival.attributes
-    return arrival._replace(matches=[_match(match, envelope, attributes, entry) for match in arrival.matches])
+    envelope, attributes, matches, sequence = arrival
+    keyed = [_match(match, envelope, attributes, entry) for match in matches]
+    return _new(Arrival, (envelope, attributes, keyed, sequence))
 
 
 def _match(match: Match, envelope: Any, attributes: Mapping[str, Any], entry: Entry) -> Match:
     if match.fault is not None:
         return match
     try:
-        return match._replace(activation=activation_of(envelope, attributes, match.subscription, entry))
+        activation = activation_of(envelope, attributes, match.subscription, entry)
+        return _new(Match, (match.subscription, None, activation))
     except FilterFault:
         return match
 

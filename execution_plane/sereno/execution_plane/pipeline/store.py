@@ -1,6 +1,6 @@
 """The store: loads what a round needs and writes what it decided, each kind of row with one statement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from uuid import UUID
@@ -11,7 +11,7 @@ from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.passage import Passage
 from sereno.execution_plane.guards.state import Occurrence, OccurrenceKey
 from sereno.execution_plane.pipeline.arrival import Arrival, Unreadable
-from sereno.execution_plane.pipeline.columns import Row, as_json, columns, storable
+from sereno.execution_plane.pipeline.columns import Row, as_bytes, columns, copy, storable
 from sereno.execution_plane.pipeline.round import Decided, cause_ids
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
@@ -20,13 +20,32 @@ from sereno.mailbox.engine.telemetry import histogram
 _due_to_decided = histogram("sereno.schedule.delivery")
 _SQL = queries.load("sereno.execution_plane.pipeline", "store.sql")
 
+_RECEIPT = (
+    *("tenant_id", "receiptid", "origin", "type", "recordedtime", "envelope", "outside", "body_sha256"),
+    *("duplicate_of", "decided_at"),
+)
+_VERDICT = (
+    *("tenant_id", "receiptid", "subscription", "subscription_version", "outcome", "guard", "reason"),
+    *("guards", "numbers", "message_id", "recorded_clock", "database_clock", "decided_at"),
+)
+_DEDUP = (
+    *("tenant_id", "origin", "subscription", "dedupkey"),
+    *("receiptid", "outcome", "message_id", "expires_at"),
+)
+_EMPTY = b"{}"
+
 UNMATCHED = "not_matched"
 """Why a due instant was dropped whose subscription is gone or whose filters do not hold."""
 
 
-def verdicts_as_json(passage: Passage) -> str:
-    """What every guard said of a passage, as a statement takes it inside an array."""
-    return as_json([verdict._asdict() for verdict in passage.verdicts])
+def verdicts_as_json(passage: Passage) -> bytes:
+    """What every guard said of a passage."""
+    return as_bytes(
+        [
+            {"guard": guard, "answer": answer, "reason": reason, "numbers": numbers, "outcome": outcome}
+            for guard, answer, reason, numbers, outcome in passage.verdicts
+        ]
+    )
 
 
 async def decided_receipts(conn: AnyConnection, arrivals: Sequence[Arrival]) -> set[str]:
@@ -110,7 +129,20 @@ async def database_clock(conn: AnyConnection) -> datetime:
 
 async def write_receipts(conn: AnyConnection, decided: Sequence[Decided], at: datetime) -> None:
     """Store every envelope as it was received, also those that concern nobody."""
-    await conn.execute(_SQL["write_receipts"], *columns(map(_receipt_row, decided), 9), at)
+    # What concerns a subscription is decided by whoever holds its state; what concerns none two may store at once.
+    await copy(
+        conn, "receipt", _RECEIPT, ((*_receipt_row(item), at) for item in decided if item.arrival.matches)
+    )
+    await add_receipts(conn, [item for item in decided if not item.arrival.matches], at)
+
+
+async def add_receipts(conn: AnyConnection, decided: Sequence[Decided], at: datetime) -> None:
+    """Store those of these envelopes that are not stored yet."""
+    if decided:
+        rows = [
+            (*row[:5], *(text.decode() for text in row[5:7]), *row[7:]) for row in map(_receipt_row, decided)
+        ]
+        await conn.execute(_SQL["write_receipts"], *columns(rows, 9), at)
 
 
 def _receipt_row(item: Decided) -> Row:
@@ -121,20 +153,29 @@ def _receipt_row(item: Decided) -> Row:
         envelope.origin,
         envelope.type,
         envelope.recordedtime,
-        as_json(item.arrival.attributes),
-        as_json(envelope.outside),
+        as_bytes(item.arrival.attributes),
+        as_bytes(envelope.outside) if envelope.outside else _EMPTY,
         None if key is None else key[2],
         item.duplicate_of,
     )
 
 
 async def write_verdicts(conn: AnyConnection, passages: Sequence[Passage], at: datetime) -> None:
-    """Store what every guard said of every passage."""
+    """Store what every guard said of every passage; the caller holds the state of its subscription."""
+    await copy(conn, "verdict", _VERDICT, (_verdict_row(passage, at) for passage in passages))
+
+
+async def add_verdicts(conn: AnyConnection, passages: Sequence[Passage], at: datetime) -> None:
+    """Store those of these verdicts that are not stored yet."""
     if passages:
-        await conn.execute(_SQL["write_verdicts"], *columns(map(_verdict_row, passages), 11), at)
+        rows = [
+            (*row[:7], *(text.decode() for text in row[7:9]), *row[9:11])
+            for row in (_verdict_row(passage, at) for passage in passages)
+        ]
+        await conn.execute(_SQL["write_verdicts"], *columns(rows, 11), at)
 
 
-def _verdict_row(passage: Passage) -> Row:
+def _verdict_row(passage: Passage, at: datetime) -> Row:
     envelope, subscription, decision = passage.envelope, passage.subscription, passage.decided
     return (
         envelope.tenantid,
@@ -145,21 +186,29 @@ def _verdict_row(passage: Passage) -> Row:
         decision.guard,
         decision.reason,
         verdicts_as_json(passage),
-        as_json(decision.numbers),
+        as_bytes(decision.numbers),
         decision.message,
         passage.given.clock.recorded,
+        at,
+        at,
     )
 
 
-async def write_occurrences(conn: AnyConnection, passages: Sequence[Passage], ledger: Ledger) -> None:
-    """Store the dedup keys that these outcomes take."""
+async def write_occurrences(
+    conn: AnyConnection, passages: Sequence[Passage], ledger: Ledger, known: Collection[OccurrenceKey] | None
+) -> None:
+    """Store the dedup keys that these outcomes take; `known` were taken before, None when nobody looked."""
     taken = {occurrence_key(p.envelope, p.subscription) for p in passages if p.takes_key}
-    rows = []
+    fresh: list[Row] = []
+    again: list[Row] = []
     for key in taken:
         kept = ledger.occurrences[key]
-        rows.append((*key, kept.receiptid, kept.outcome, kept.message, kept.expires_at))
-    if rows:
-        await conn.execute(_SQL["write_occurrences"], *columns(rows, 8))
+        (again if known is None or key in known else fresh).append(
+            (*key, kept.receiptid, kept.outcome, kept.message, kept.expires_at)
+        )
+    await copy(conn, "dedup", _DEDUP, fresh)
+    if again:
+        await conn.execute(_SQL["write_occurrences"], *columns(again, 8))
 
 
 async def settle_bodies(conn: AnyConnection, taken: Mapping[BodyKey, str], ledger: Ledger) -> None:

@@ -15,7 +15,23 @@ from sereno.execution_plane.guards.subscription import Subscription
 from sereno.mailbox.message import Message, SubscriptionRef
 
 
-def message_of(passage: Passage, attributes: Mapping[str, Any]) -> Message:
+class Told:
+    """What messages are told of their reservations: most of a subscription share the very same lines."""
+
+    def __init__(self) -> None:
+        self._told: dict[int, tuple[Reservation, dict[str, str]]] = {}
+
+    def of(self, reservation: Reservation) -> dict[str, str]:
+        """What one activation may use before its budgets are touched again: the amount by what it is counted in."""
+        found = self._told.get(id(reservation.lines))
+        if found is None:
+            told = {account.measure: str(amount) for account, amount in reservation.lines}
+            # Kept with it: an id is that of one object only while it lives.
+            found = self._told[id(reservation.lines)] = reservation, told
+        return found[1]
+
+
+def message_of(passage: Passage, attributes: Mapping[str, Any], told: Told) -> Message:
     """The message that a delivered passage becomes; its instruction is the subscription's, byte for byte."""
     message = passage.decided.message
     if message is None:
@@ -27,17 +43,23 @@ def message_of(passage: Passage, attributes: Mapping[str, Any]) -> Message:
         [attributes],
         ancestors=passage.given.state.ancestors,
         serial_key=activation.serial_key,
-        context=_context(passage.subscription, attributes, passage.changes, _trace(message, [attributes])),
+        context=_context(
+            passage.subscription, attributes, passage.changes, told, _trace(message, [attributes])
+        ),
     )
 
 
 def message_of_batch(
-    flushed: Delivered, batch: OpenBatch, items: Sequence[BatchItem], subscription: Subscription
+    flushed: Delivered,
+    batch: OpenBatch,
+    items: Sequence[BatchItem],
+    subscription: Subscription,
+    told: Told,
 ) -> Message:
     """The message that a batch becomes: every envelope of it in order of arrival, and a bounded digest."""
     envelopes = [item.attributes for item in sorted(items, key=lambda item: item.place)]
     trace = _trace(flushed.message, envelopes)
-    context = _context(subscription, envelopes[-1], flushed.changes, trace)
+    context = _context(subscription, envelopes[-1], flushed.changes, told, trace)
     context["batch"] = {"id": str(batch.id), "key": batch.key or None, **digest(envelopes)}
     return _message(
         flushed.message,
@@ -96,20 +118,17 @@ def _context(
     subscription: Subscription,
     attributes: Mapping[str, Any],
     changes: Sequence[Change],
+    told: Told,
     trace: Mapping[str, str],
 ) -> dict[str, Any]:
     context: dict[str, Any] = {
         "on_behalf_of": attributes.get("onbehalfof"),
         "attributed_to": subscription.owner,
         "workspace": subscription.workspace,
+        "source": subscription.origin,
         "trace": trace,
     }
     reserved = next((change.reservation for change in changes if isinstance(change, Reserve)), None)
     if reserved is not None:
-        context["budget_reservation"] = _told(reserved)
+        context["budget_reservation"] = told.of(reserved)
     return context
-
-
-def _told(reservation: Reservation) -> dict[str, str]:
-    """What one activation may use before its budgets are touched again: the amount by what it is counted in."""
-    return {account.measure: str(amount) for account, amount in reservation.lines}

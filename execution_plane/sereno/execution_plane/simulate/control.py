@@ -169,7 +169,7 @@ def _scope(world: World, written: str) -> Scope:
     """The scope that is meant; Refused when it cannot be read or names nothing that is declared."""
     tenants = {tenant for tenant, _ in world.subscriptions}
     text = EVERYTHING if written == "all" else written.removeprefix("tenant:").replace(":", "/")
-    if text.startswith(("agent/", "subscription/")) and len(tenants) == 1:
+    if text.startswith(("agent/", "subscription/", "connector/", "family/")) and len(tenants) == 1:
         text = f"{min(tenants)}/{text}"
     try:
         scope = Scope.parse(text)
@@ -184,7 +184,8 @@ def _within(world: World, scope: Scope) -> list[Key]:
     return [
         key
         for key, declared in sorted(world.subscriptions.items())
-        if not declared.is_deleted and scope.covers(key[0], declared.compiled.agent, key[1])
+        if not declared.is_deleted
+        and scope.covers(key[0], declared.compiled.agent, key[1], declared.compiled.origin)
     ]
 
 

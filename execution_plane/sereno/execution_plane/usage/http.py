@@ -65,7 +65,7 @@ def router(pool: AnyPool, catalog: Catalog, authenticate: Callable[..., Any]) ->
     ) -> Usage:
         if first is not None and last is not None and last <= first:
             raise Problem(422, "bad_input", "to: expected an instant later than from")
-        rows = await pool.fetch(_SQL["sums"], reach(caller, catalog, tenant), by, first, last)
+        rows = await pool.fetch(_SQL["sums"], reach(caller.reader(), catalog, tenant), by, first, last)
         return Usage(by=by, items=list(_items(rows)))
 
     return routes

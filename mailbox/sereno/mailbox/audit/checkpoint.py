@@ -92,3 +92,16 @@ def read(line: bytes, trusted: Mapping[str, Ed25519PublicKey]) -> Checkpoint | s
     except (ValueError, KeyError, TypeError):
         return "it is no checkpoint"
     return found if root(heads).hex() == content["root"] else "its root does not cover its heads"
+
+
+def key_of(line: bytes) -> str:
+    """The id of the key that a line says it is signed with."""
+    return str(orjson.loads(line)["key_id"])
+
+
+def claimed_plane(line: bytes) -> str | None:
+    """The plane that a line names, before anything of it is checked; None when it is no checkpoint."""
+    try:
+        return str(orjson.loads(base64.b64decode(orjson.loads(line)["payload"]))["plane"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -3,12 +3,12 @@
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from sereno.mailbox.audit.chain import GENESIS, Head, Record, Report, canonical, extend, verify
+from sereno.mailbox.audit.chain import Head, Record, Report, canonical, verify
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 
@@ -18,13 +18,17 @@ PAGE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was done. `about` may hold personal data: the chain keeps only a salted commitment to it."""
+    """One thing that was done. `about` may hold personal data: the chain keeps only a salted commitment to it.
+
+    `said` stands in the chain as it is: numbers, names and ids alone.
+    """
 
     at: datetime
     actor: str
     type: str
     subject: str
-    about: Mapping[str, Any]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, Any] = field(default_factory=dict)
 
 
 async def append(
@@ -38,31 +42,18 @@ async def append(
     """Chain the entries in the caller's transaction, as its last statement: if they cannot be, nothing is done."""
     if not entries:
         return None
-    await conn.execute(_sql(schema, "begin"), tenant, GENESIS)
-    row = await conn.fetchrow(_sql(schema, "head"), tenant)
-    if row is None:
-        raise LookupError(f"the audit chain of tenant {tenant} has no head")
     salts = [randomness(SALT_BYTES) for _ in entries]
     contents = [_content(schema, tenant, entry, salt) for entry, salt in zip(entries, salts, strict=True)]
-    records = list(extend(Head(row["seq"], row["hash"]), contents))
-    places = [record.seq for record in records]
-    await conn.execute(
-        _sql(schema, "write"),
-        tenant,
-        places,
-        [record.prev for record in records],
-        [record.hash for record in records],
-        [record.canonical for record in records],
-    )
-    await conn.execute(_sql(schema, "keep_salts"), tenant, places, salts)
-    last = records[-1]
-    await conn.execute(_sql(schema, "move"), tenant, last.seq, last.hash)
-    return Head(last.seq, last.hash)
+    row = await conn.fetchrow(_sql(schema, "append"), tenant, contents, salts)
+    if row is None:
+        raise LookupError(f"the audit chain of tenant {tenant} did not say where it ends")
+    return Head(row["seq"], row["hash"])
 
 
 def _content(plane: str, tenant: str, entry: Entry, salt: bytes) -> bytes:
     # Cut to microseconds, as the database keeps times.
     at = entry.at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    said = {"said": dict(entry.said)} if entry.said else {}
     return canonical(
         {
             "plane": plane,
@@ -72,6 +63,7 @@ def _content(plane: str, tenant: str, entry: Entry, salt: bytes) -> bytes:
             "type": entry.type,
             "subject": entry.subject,
             "commitment": commitment(salt, entry.about),
+            **said,
         }
     )
 

@@ -20,6 +20,10 @@ from nats.js.errors import NotFoundError
 
 INGRESS = "INGRESS"
 REPORTS = "REPORTS"
+REVALIDATE_SUBJECT = "sereno.revalidate"
+"""Where the execution plane asks whether a sensitive effect is still allowed; only the control plane answers."""
+STOP_SUBJECT = "sereno.stop"
+"""Where the control plane orders stops, and any process of the data path answers."""
 MANIFESTS = "sereno_manifests"
 BUCKET_STREAM = f"KV_{MANIFESTS}"
 """The stream by which NATS keeps the bucket of manifests."""

@@ -5,6 +5,8 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from sereno.mailbox.engine import queries
+
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
@@ -38,7 +40,28 @@ async def upgrade(dsn: str, *histories: History, revision: str = "head") -> None
         await engine.dispose()
 
 
+async def downgrade(dsn: str, history: History, revision: str) -> None:
+    """Take one history back to `revision` (`base`: to nothing), in one transaction."""
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415
+    from sqlalchemy.pool import NullPool  # noqa: PLC0415
+
+    engine = create_async_engine(sqlalchemy_url(dsn), poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(_downgrade, history, revision)
+    finally:
+        await engine.dispose()
+
+
 def _upgrade(connection: "Connection", history: History, revision: str) -> None:
+    _run(connection, history, "upgrade", revision)
+
+
+def _downgrade(connection: "Connection", history: History, revision: str) -> None:
+    _run(connection, history, "downgrade", revision)
+
+
+def _run(connection: "Connection", history: History, direction: str, revision: str) -> None:
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import text  # noqa: PLC0415
@@ -51,7 +74,14 @@ def _upgrade(connection: "Connection", history: History, revision: str) -> None:
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         config.attributes["connection"] = connection
         config.attributes["schema"] = history.schema
-        command.upgrade(config, revision)
+        {"upgrade": command.upgrade, "downgrade": command.downgrade}[direction](config, revision)
+
+
+def empty(schema: str) -> None:
+    """What the first revision of a history goes back to: nothing in its schema but the version table."""
+    from alembic import op  # noqa: PLC0415 - the proxy exists only while Alembic runs a revision
+
+    op.execute(queries.load("sereno.mailbox.engine", "migrate.sql")["empty"].format(schema=schema))
 
 
 def run_environment() -> None:

@@ -32,16 +32,31 @@ class DatabaseUnreachableError(Exception):
     """PostgreSQL does not answer at the configured address; the message is fit for a person."""
 
 
-def _json_text(value: object) -> str:
-    return orjson.dumps(value).decode()
+def _json(value: object) -> bytes:
+    """The value as JSON; bytes are JSON already."""
+    return value if isinstance(value, bytes) else orjson.dumps(value)
+
+
+# The binary form of `json` is its text in UTF-8, that of `jsonb` has a version before it.
+_JSONB = b"\x01"
+
+
+def _jsonb(value: object) -> bytes:
+    return _JSONB + _json(value)
+
+
+def _of_jsonb(stored: bytes) -> object:
+    return orjson.loads(memoryview(stored)[1:])
 
 
 async def prepare(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Make a connection read and write `json` and `jsonb` as Python objects."""
-    await connection.set_type_codec("jsonb", encoder=_json_text, decoder=orjson.loads, schema="pg_catalog")
-    # The binary form of `json` is its text in UTF-8, which needs no turn through a Python string.
+    # In binary, so that rows can be copied in, and without a turn through a Python string.
     await connection.set_type_codec(
-        "json", encoder=orjson.dumps, decoder=orjson.loads, schema="pg_catalog", format="binary"
+        "jsonb", encoder=_jsonb, decoder=_of_jsonb, schema="pg_catalog", format="binary"
+    )
+    await connection.set_type_codec(
+        "json", encoder=_json, decoder=orjson.loads, schema="pg_catalog", format="binary"
     )
 
 

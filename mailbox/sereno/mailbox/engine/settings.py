@@ -33,7 +33,13 @@ class Settings(BaseSettings):
     nats_seed_file: Path | None = Field(None, description="file with the nkey seed of this process")
     audit_checkpoint_file: Path | None = Field(
         None,
-        description="control plane: where signed ends of the audit chains are appended; best on another disk",
+        description="where signed ends of this plane's audit chains are appended; best on another disk",
+    )
+    audit_key_file: Path | None = Field(
+        None, description="control plane and pipeline: Ed25519 key (PEM) that signs those ends"
+    )
+    audit_keys_file: Path | None = Field(
+        None, description="both planes: public keys by which signed ends count, also retired ones, JSON"
     )
     # Read before the addresses that it allows.
     behind_tls: bool = Field(

@@ -1,12 +1,14 @@
 """Routes of the mailbox; every refusal is a problem that names the field."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from sereno.envelope.identifiers import from_people
+from sereno.envelope.identifiers import from_people, to_people
 from sereno.mailbox import listing, notices
+from sereno.mailbox.audit.intents import Intent
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.http import shapes
@@ -25,15 +27,20 @@ Age = Annotated[float | None, Query(ge=0, le=shapes.MAX_AGE_SECONDS, allow_inf_n
 
 
 def router(
-    mailbox: Mailbox, authenticate: Authenticate, *, bearers: LeaseBearers, knows_agent: KnowsAgent
+    mailbox: Mailbox,
+    authenticate: Authenticate,
+    *,
+    bearers: LeaseBearers,
+    knows_agent: KnowsAgent,
+    intent: Intent,
 ) -> APIRouter:
-    """The worker API and the lists, over one mailbox."""
+    """The worker API and the lists, over one mailbox; `intent` records what a person is about to do to messages."""
     callers = Callers(authenticate, bearers)
     routes = APIRouter(prefix="/v1")
     _claims(routes, mailbox, callers, bearers, knows_agent)
     _verbs(routes, mailbox, callers)
     _sayings(routes, mailbox, callers)
-    _operations(routes, mailbox, callers, knows_agent)
+    _operations(routes, mailbox, callers, knows_agent, intent)
     _lists(routes, mailbox, callers, knows_agent)
     return routes
 
@@ -112,7 +119,9 @@ def _sayings(routes: APIRouter, mailbox: Mailbox, callers: Callers) -> None:
             raise Problem(503, "no_emitter", str(fault)) from fault
 
 
-def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
+def _operations(
+    routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent, intent: Intent
+) -> None:
     member = Depends(callers.member)
 
     @routes.post("/messages/{identifier}/resume", tags=["mailbox"], summary="Answer parked work")
@@ -123,6 +132,10 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
         found = await listing.message(mailbox.pool, uuid, caller)
         if found is None:
             raise Problem(404, "not_found", f"there is no message {identifier}")
+        said = {"answer": body.answer}
+        await intent(
+            found["tenant"], caller.name, "message.answered", f"message/{to_people('msg', uuid)}", said
+        )
         if not await mailbox.resume(found["tenant"], uuid, body.answer, caller.name):
             raise Problem(409, "not_parked", f"message {identifier} is {found['state']}, not parked")
         return {"id": identifier, "state": "ready"}
@@ -136,6 +149,7 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
+        await _intend(partial(intent, home, caller.name, "mailbox.redriven", f"mailbox/{agent}"), body)
         done = mailbox.redrive(home, which, reason=body.reason, principal=caller.name, preview=body.preview)
         return shapes.Count(count=await _refusing(done))
 
@@ -148,10 +162,17 @@ def _operations(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_age
     ) -> shapes.Count:
         home = _reachable(caller, tenant, agent, knows_agent)
         which = _read("body.filter.ids", lambda: body.filter.filter(agent))
+        await _intend(partial(intent, home, caller.name, "mailbox.dead_lettered", f"mailbox/{agent}"), body)
         done = mailbox.dead_letter(
             home, which, reason=body.reason, principal=caller.name, preview=body.preview
         )
         return shapes.Count(count=await _refusing(done))
+
+
+async def _intend(deed: Callable[[Mapping[str, Any]], Awaitable[None]], body: shapes.OperationBody) -> None:
+    """A look at how many it would be is nothing done, and what is refused for its reason neither."""
+    if body.reason.strip() and not body.preview:
+        await deed(body.model_dump(mode="json"))
 
 
 def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: KnowsAgent) -> None:
@@ -159,7 +180,8 @@ def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: K
 
     @routes.get("/mailboxes", tags=["mailbox"], summary="Mailboxes with open or dead messages")
     async def mailboxes(caller: Annotated[Principal, member], tenant: str | None = None) -> dict[str, Any]:
-        return {"mailboxes": await listing.mailboxes(mailbox.pool, _scope(caller, tenant), caller)}
+        who = caller.reader()
+        return {"mailboxes": await listing.mailboxes(mailbox.pool, _scope(who, tenant), who)}
 
     @routes.get(
         "/mailboxes/{agent}/messages", tags=["mailbox"], summary="Messages of a mailbox, newest first"
@@ -176,7 +198,7 @@ def _lists(routes: APIRouter, mailbox: Mailbox, callers: Callers, knows_agent: K
         older_than_seconds: Age = None,
         limit: Limit = 100,
     ) -> dict[str, Any]:
-        home = _reachable(caller, tenant, agent, knows_agent)
+        home = _reachable(caller.reader(), tenant, agent, knows_agent)
         which = listing.Which(state, subscription, reason, holder, older_than_seconds)
         try:
             which.meant_state()

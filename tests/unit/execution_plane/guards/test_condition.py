@@ -14,7 +14,7 @@ from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.patience import Patience, evaluated, tried
 from sereno.execution_plane.guards.suspension import Suspension, sentence, suspension_id
 from sereno.execution_plane.pipeline.matcher import Index
-from sereno.execution_plane.pipeline.wake_up import message_of
+from sereno.execution_plane.pipeline.wake_up import Told, message_of
 from tests.passages import NOON, activation, receiptid, received, subscription
 
 MEANT = subscription(
@@ -98,7 +98,7 @@ def test_the_event_of_a_verdict_is_caused_by_the_candidate_and_one_hop_further()
 def test_k1_what_a_mail_says_stays_evidence_and_the_instruction_is_the_subscriptions() -> None:
     attributes = flat(verdict_event(PLAIN))
     said = Ledger().decide(activation_of(verdict_event(PLAIN), attributes, PLAIN), PLAIN, Moment(NOON))
-    message = message_of(said, attributes)
+    message = message_of(said, attributes, Told())
     assert message.instruction == PLAIN.instruction
     data: Any = message.envelopes[0]["data"]
     assert data["candidate"]["trust"] == "untrusted"

@@ -13,7 +13,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.execution_plane.guards import Ledger, Moment
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.pipeline.wake_up import message_of
+from sereno.execution_plane.pipeline.wake_up import Told, message_of
 from sereno.mailbox.scope import Scope
 from tests.passages import NOON, received, subscription
 
@@ -92,7 +92,7 @@ def test_who_is_woken_and_with_what_is_the_subscriptions_alone(changes: dict[str
     said = Ledger().decide(activation_of(envelope, attributes, watch), watch, Moment(NOON))
     if said.decided.outcome != "delivered":
         return
-    message = message_of(said, attributes)
+    message = message_of(said, attributes, Told())
     assert (message.agent, message.instruction) == (watch.agent, watch.instruction)
     assert (message.subscription.name, message.subscription.version) == (watch.name, watch.version)
     assert (message.priority, message.max_attempts) == (watch.priority, watch.max_attempts)

@@ -9,7 +9,7 @@ from sereno.envelope.encode import flat
 from sereno.execution_plane.guards import Ledger, Moment
 from sereno.execution_plane.guards.keyed import activation_of
 from sereno.execution_plane.pipeline.traced import activation_at
-from sereno.execution_plane.pipeline.wake_up import _trace, message_of
+from sereno.execution_plane.pipeline.wake_up import Told, _trace, message_of
 from tests.passages import NOON, received, subscription
 
 KEPT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -24,7 +24,7 @@ def test_a_message_goes_on_in_the_trace_of_its_event() -> None:
     passage = Ledger().decide(
         activation_of(envelope, flat(envelope), policy, "arrival"), policy, Moment(NOON)
     )
-    message = message_of(passage, flat(envelope))
+    message = message_of(passage, flat(envelope), Told())
     below = f"{KEPT[:36]}{message.id.hex[16:]}-01"
     assert message.context["trace"] == {"traceparent": below, "tracestate": "a=b"}
 

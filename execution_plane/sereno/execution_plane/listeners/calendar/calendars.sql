@@ -187,7 +187,7 @@ WHERE f.tenant_id = $1 AND f.calendar = $2;
 -- Under a stop nothing is due: its end finds it late, and `misfire` says what is done about that.
 SELECT * FROM execution.calendar f
 WHERE next_due <= $1 AND next_due IS NOT NULL AND NOT EXISTS (
-    SELECT FROM mailbox.stop WHERE scope IN ('*', f.tenant_id, f.tenant_id || '/subscription/' || f.subscription)
+    SELECT FROM mailbox.stop WHERE scope = ANY (mailbox.scopes_over(f.tenant_id, NULL, f.subscription, 'calendar'))
 )
 ORDER BY next_due
 LIMIT $2

@@ -5,6 +5,7 @@ from pathlib import Path
 from alembic import op
 
 from sereno.mailbox.engine import outbox
+from sereno.mailbox.engine.migrate import empty
 
 revision = "0001"
 down_revision = None
@@ -21,4 +22,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("the first revision has nothing to go back to; drop the schema instead")
+    empty("execution")

@@ -19,4 +19,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("schedules are derived: drop their rows, and they are made again")
+    script = Path(__file__).with_name("0004_schedules_down.sql").read_text(encoding="utf-8")
+    for statement in script.split(";\n"):
+        if statement.strip():
+            op.execute(statement)

@@ -19,4 +19,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("what is held and collected would be lost; restore a back-up instead")
+    script = Path(__file__).with_name("0006_guards_down.sql").read_text(encoding="utf-8")
+    for statement in script.split(";\n"):
+        if statement.strip():
+            op.execute(statement)

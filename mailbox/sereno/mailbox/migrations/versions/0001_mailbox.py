@@ -5,6 +5,8 @@ from pathlib import Path
 
 from alembic import op
 
+from sereno.mailbox.engine.migrate import empty
+
 revision = "0001"
 down_revision = None
 branch_labels = None
@@ -24,4 +26,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("the first revision has nothing to go back to; drop the schema instead")
+    empty("mailbox")

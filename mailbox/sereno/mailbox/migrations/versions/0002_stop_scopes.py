@@ -2,29 +2,29 @@
 
 from alembic import op
 
+from sereno.mailbox.migrations import replay
+from sereno.mailbox.migrations.replay import STOP_SCOPES
+
 revision = "0002_stop_scopes"
 down_revision = "0001"
 branch_labels = None
 depends_on = None
 
-# The caller's transaction holds the lock until it ends, so a stop that returned lets nothing through: the lock
-# first, then the rows with a snapshot taken after it (mechanics 24).
-SCOPES = """
-create function mailbox.stop_scopes(p_tenants text[]) returns setof text language plpgsql volatile as $$
-begin
-    perform pg_advisory_xact_lock_shared(mailbox.stop_key());
-    return query
-        select s.scope from mailbox.stop s
-        where s.scope = '*' or split_part(s.scope, '/', 1) = any(p_tenants);
-end
-$$
-"""
-
 
 def upgrade() -> None:
-    op.execute("drop function mailbox.stopped(text[])")
-    op.execute(SCOPES)
+    for statement in STOP_SCOPES:
+        op.execute(statement)
 
 
 def downgrade() -> None:
-    raise NotImplementedError("the stops of narrow scopes would be lost; restore a back-up instead")
+    # The revision before knows no narrow stop: its whole tenant stands still instead, until a person ends that.
+    op.execute(
+        """
+        insert into mailbox.stop (scope, reason, principal, engaged_at)
+        select distinct on (split_part(scope, '/', 1)) split_part(scope, '/', 1), reason, principal, engaged_at
+        from mailbox.stop where scope like '%/%' order by split_part(scope, '/', 1), engaged_at
+        on conflict do nothing
+        """
+    )
+    op.execute("delete from mailbox.stop where scope like '%/%'")
+    replay.functions(["0001_functions.sql", "0001_partitions.sql"])

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from alembic import op
 
+from sereno.mailbox.migrations import replay
+from sereno.mailbox.migrations.replay import STOP_SCOPES
+
 revision = "0003_round_trips"
 down_revision = "0002_stop_scopes"
 branch_labels = None
@@ -22,4 +25,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("functions of the revision before are not kept; restore a backup instead")
+    op.execute("drop index mailbox.work_token")
+    op.execute("create unique index work_token on mailbox.work (token) where state = 'leased'")
+    op.execute("alter table mailbox.work set (fillfactor = 70)")
+    replay.functions(["0001_functions.sql", "0001_partitions.sql", *STOP_SCOPES])

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from alembic import op
 
+from sereno.mailbox.migrations import replay
+from sereno.mailbox.migrations.replay import STOP_SCOPES
+
 revision = "0004_fewer_rows"
 down_revision = "0003_round_trips"
 branch_labels = None
@@ -22,4 +25,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    raise NotImplementedError("functions of the revision before are not kept; restore a backup instead")
+    for statement in replay.statements("0004_fewer_rows_down.sql"):
+        op.execute(statement)
+    replay.functions(["0001_functions.sql", "0001_partitions.sql", *STOP_SCOPES, "0003_round_trips.sql"])

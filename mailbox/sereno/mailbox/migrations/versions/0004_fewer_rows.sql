@@ -274,7 +274,8 @@ begin
             select from mailbox.work d
             where d.tenant_id = p_tenant and d.agent = p_agent and d.state = 'ready' and not d.due
                 and d.ready_at <= v_at
-        ) as late
+        ) as late,
+        coalesce(p_bound - b.top_priority * 20000::bigint, -9223372036854775808) as bound
     into v_box
     from mailbox.token_epoch e join mailbox.box b on b.tenant_id = p_tenant and b.agent = p_agent;
     if not found or v_box.stopped then
@@ -293,6 +294,17 @@ begin
         where w.tenant_id = waiting.tenant_id and w.id = waiting.id;
     end if;
 
+    v_bound := case when v_box.late then -9223372036854775808 else v_box.bound end;
+    -- An idle poll locks nothing.
+    if not exists (
+        select from mailbox.work c
+        where c.tenant_id = p_tenant and c.agent = p_agent and c.order_key >= v_bound
+            and c.state = 'ready' and c.due and c.held_by is null and not c.behind
+            and (c.give_up_at is null or c.give_up_at > v_at)
+        order by c.order_key limit 1
+    ) then
+        return;
+    end if;
     if v_box.concurrency is not null then
         select s.places, s.free into v_places, v_free
         from mailbox.take_slots(p_tenant, p_agent, v_box.concurrency, p_max) s;
@@ -301,11 +313,6 @@ begin
             return;
         end if;
     end if;
-
-    v_bound := case
-        when p_bound is null or v_box.late then -9223372036854775808
-        else p_bound - v_box.top_priority * 20000::bigint
-    end;
     -- The token must outlive a crash: whatever the server's setting, this commit is synchronous.
     if current_setting('synchronous_commit') <> 'on' then
         perform set_config('synchronous_commit', 'on', true);
@@ -378,7 +385,7 @@ begin
         where s.ctid = taken.place and taken.skipped < cardinality(ack_and_claim.tokens);
     end if;
 
-    -- One look for all of them: only the days between the first and the last are opened.
+    -- One by one, which every planner does by the key of the day; only the days between the first and the last are opened.
     select
         array_agg(m.id), array_agg(m.subscription), array_agg(m.subscription_version), array_agg(m.instruction),
         array_agg(m.envelopes), array_agg(m.priority), array_agg(m.serial_key), array_agg(m.lineage),
@@ -386,8 +393,11 @@ begin
         max(m.order_key + m.priority * 20000::bigint)
     into keys, subscriptions, versions, instructions, envelopes, priorities, serial_keys, lineages, contexts,
         max_attempts, tag
-    from mailbox.message m
-    where m.tenant_id = p_tenant and m.id = any(ids) and m.id >= v_first and m.id <= v_last;
+    from unnest(ids) as i
+    cross join lateral (
+        select * from mailbox.message m
+        where m.tenant_id = p_tenant and m.id = i and m.id >= v_first and m.id <= v_last offset 0
+    ) m;
     at := v_at;
 
     -- How far the fair order has come. Whoever finds the row locked leaves it to the other.
@@ -570,21 +580,23 @@ begin
 
     with item as materialized (
         select
-            p_tenants[t.flow] as tenant_id, i.id, p_agents[t.flow] as agent, p_subscriptions[t.flow] as subscription,
-            t.version, t.instruction, i.envelopes::json as envelopes, t.priority,
-            v_tags[t.flow] - 1000 * i.after_it - 20000::bigint * t.priority as order_key,
+            p_tenants[i.flow] as tenant_id, i.id, p_agents[i.flow] as agent, p_subscriptions[i.flow] as subscription,
+            p_versions[i.terms] as version, p_instructions[i.terms] as instruction, i.envelopes::json as envelopes,
+            p_priorities[i.terms] as priority,
+            v_tags[i.flow] - 1000 * i.after_it - 20000::bigint * p_priorities[i.terms] as order_key,
             coalesce(i.ready_at, v_at) as ready_at, i.serial_key,
             case when i.serial_key is not null then nextval('mailbox.place_sequence') end as place,
-            t.attempts, t.lease, t.run, t.age, coalesce(i.lineage, '[]')::json as lineage,
+            p_attempts[i.terms] as attempts, p_leases[i.terms] as lease, p_runs[i.terms] as run, p_ages[i.terms] as age,
+            coalesce(i.lineage, '[]')::json as lineage,
             coalesce(i.context, '{}')::json as context, i.on_behalf_of
-        from unnest(
-            p_ids, p_terms, p_after, p_ready, p_keys, p_behalf, p_envelopes, p_lineages, p_contexts
-        ) as i (id, terms, after_it, ready_at, serial_key, on_behalf_of, envelopes, lineage, context)
-        join unnest(
-            p_flows, p_versions, p_instructions, p_priorities, p_attempts, p_leases, p_runs, p_ages
-        ) with ordinality as t (flow, version, instruction, priority, attempts, lease, run, age, nr) on t.nr = i.terms
+        from (
+            select p_flows[i.terms] as flow, i.*
+            from unnest(
+                p_ids, p_terms, p_after, p_ready, p_keys, p_behalf, p_envelopes, p_lineages, p_contexts
+            ) as i (id, terms, after_it, ready_at, serial_key, on_behalf_of, envelopes, lineage, context)
+        ) i
         where v_new or not exists (
-            select from mailbox.message m where m.tenant_id = p_tenants[t.flow] and m.id = i.id
+            select from mailbox.message m where m.tenant_id = p_tenants[i.flow] and m.id = i.id
         )
     ), deposited as (
         insert into mailbox.message (
