@@ -36,6 +36,7 @@ from tests.benchmarks.figures import Bound, ratios
 from tests.engines import Engines
 from tests.integration.pipeline.conftest import Plane, open_plane
 from tests.passages import TENANT
+from tests.waiting import until
 
 ROUNDS, CLAIM, AGENT = 9, 100, "support-triage"
 SIDES = ("off", "on")
@@ -50,6 +51,22 @@ async def publish(plane: Plane) -> None:
     ]
     for start in range(0, len(made), guards.BATCH):
         await plane.publish_bytes(dumps_batch(made[start : start + guards.BATCH]))
+
+
+async def decide(plane: Plane) -> float:
+    """Seconds until every published event is decided, by a pipeline in this process."""
+    before, stop = await plane.count("execution.verdict"), asyncio.Event()
+    began = time.perf_counter()
+    running = asyncio.create_task(plane.consumer().run(stop))
+
+    async def decided() -> bool:
+        return await plane.count("execution.verdict") >= before + guards.EVENTS
+
+    await until(decided)
+    took = time.perf_counter() - began
+    stop.set()
+    await running
+    return took
 
 
 async def drain(mailbox: Mailbox) -> float:
@@ -71,7 +88,7 @@ async def side(engines: Engines) -> None:
         mailbox = Mailbox(plane.pool)
         while await asyncio.to_thread(sys.stdin.readline):
             await publish(plane)
-            guarded = guards.EVENTS / await guards.decide(plane, guards.EVENTS)
+            guarded = guards.EVENTS / await decide(plane)
             sys.stdout.write(json.dumps({"guarded": guarded, "drain": await drain(mailbox)}) + "\n")
             sys.stdout.flush()
 
