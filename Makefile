@@ -41,6 +41,8 @@ help:
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
 	@echo 'make bench-telemetry   guarded deposits and drain with traces and metrics on, against the same with them off'
+	@echo 'make bench-evaluator   what judging fifty items costs beyond the call of the model'
+	@echo 'make bench-redaction   how much of planted personal data and secrets redaction hides, by language'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
 	@echo 'make bench-audit       audit records verified per second, and appends of 20 tenants beside plain inserts'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
@@ -56,6 +58,8 @@ help:
 	@echo 'make torture-policy    ten thousand questions to the policy, each asked twice'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
+	@echo 'make torture-mcp       kill -9 a poller between its writes, 52 times'
+	@echo 'make torture-mcp-node  connected sources against the servers of npm, which it installs'
 	@echo 'make fuzz-api          hundreds of requests to each operation of both planes, as their descriptions allow'
 	@echo 'make lock              resolve the dependencies again'
 
@@ -130,6 +134,12 @@ bench-guards: $(VENV)/bench.stamp
 bench-telemetry: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.telemetry
 
+bench-evaluator: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.evaluator
+
+bench-redaction: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.redaction
+
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
 
@@ -153,6 +163,14 @@ torture-policy: $(VENV)/dev.stamp
 
 torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
+
+torture-mcp: $(VENV)/dev.stamp
+	@SERENO_TORTURE_ROUNDS=52 $(BIN)/pytest -q tests/integration/pipeline/test_source_kills.py
+
+torture-mcp-node: $(VENV)/dev.stamp
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/node @modelcontextprotocol/server-filesystem \
+	  @modelcontextprotocol/server-everything @modelcontextprotocol/server-memory
+	@SERENO_TEST_MCP_NODE=$(VENV)/node/node_modules $(BIN)/pytest -q tests/torture/node_servers.py
 
 fuzz-api: $(VENV)/dev.stamp
 	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py tests/integration/control_plane/test_described.py

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sereno.execution_plane.gateway.secrets import Secrets
@@ -13,6 +14,8 @@ from sereno.execution_plane.listeners.calendar.sources.http import CalendarHttp
 from sereno.execution_plane.listeners.calendar.sources.look import Source
 from sereno.execution_plane.listeners.calendar.watcher import CalendarWatcher
 from sereno.execution_plane.listeners.listener import Clock, listen
+from sereno.execution_plane.listeners.mcp import connections
+from sereno.execution_plane.listeners.mcp.mcp_listener import McpListener
 from sereno.execution_plane.listeners.time_listener import TimeListener
 from sereno.execution_plane.process_engines import SCHEMA, checks, listening, log_start, open_engines
 from sereno.mailbox.cli.exits import CommandError
@@ -32,6 +35,9 @@ async def run(settings: Settings, stop: asyncio.Event, clock: Clock | None = Non
     Instants are due by the time of the database, unless another `clock` is given.
     """
     http = calendar_http(settings)
+    opening = connections.opening(
+        _resolver(), _opened("SERENO_CONNECTOR_NETWORKS", settings.connector_networks)
+    )
     with listening(settings.execution_host, settings.listeners_port) as bound:
         async with open_engines(settings, "listeners") as engines:
             time = clock or (lambda: _database_time(engines.pool))
@@ -47,23 +53,28 @@ async def run(settings: Settings, stop: asyncio.Event, clock: Clock | None = Non
                 tasks.create_task(listen(signalling, time, stop))
                 # A slow server must make nothing late.
                 tasks.create_task(listen(watching, time, stop))
+                tasks.create_task(McpListener(engines.pool, os.urandom, opening).run(time, stop))
                 tasks.create_task(Relay(engines.pool, engines.nats, SCHEMA).run(stop))
     await http.close()
 
 
 def calendar_http(settings: Settings) -> CalendarHttp:
     """How calendar servers are asked. Raises `CommandError` naming the setting that is wrong."""
-    networks = [text.strip() for text in settings.calendar_networks.split(",") if text.strip()]
+    addresses = _opened("SERENO_CALENDAR_NETWORKS", settings.calendar_networks)
+    return CalendarHttp(addresses, _CALENDAR_LIMITS, _resolver())
+
+
+def _opened(setting: str, networks: str) -> Addresses:
     try:
-        addresses = Addresses.opening(networks)
+        return Addresses.opening([text.strip() for text in networks.split(",") if text.strip()])
     except ValueError as fault:
-        raise CommandError(f"SERENO_CALENDAR_NETWORKS: {fault}") from fault
+        raise CommandError(f"{setting}: {fault}") from fault
+
+
+def _resolver() -> Callable[[str], bytes | None]:
+    """The secret behind a reference, read where the listeners run."""
     secrets = Secrets()
-
-    def resolve(reference: str) -> bytes | None:
-        return next(iter(secrets.active((reference,))), None)
-
-    return CalendarHttp(addresses, _CALENDAR_LIMITS, resolve)
+    return lambda reference: next(iter(secrets.active((reference,))), None)
 
 
 def calendar_sources(http: CalendarHttp, settings: Settings) -> dict[str, Source]:

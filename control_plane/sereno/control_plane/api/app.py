@@ -13,6 +13,7 @@ from sereno.control_plane.api import (
     approvals,
     audit,
     changing,
+    connectors,
     documents,
     endpoints,
     grants,
@@ -88,6 +89,7 @@ def create_app(
     for router in (
         changing.router,
         endpoints.router,
+        connectors.router,
         reading.router,
         documents.router,
         identity.router,

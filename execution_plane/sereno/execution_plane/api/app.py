@@ -25,6 +25,8 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.listeners.mcp import http as connector_http
+from sereno.execution_plane.quality import http as quality_http
 from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.audit.intents import intents
@@ -99,10 +101,12 @@ def create_app(parts: Parts) -> FastAPI:
         parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent
     )
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    quality = quality_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    connectors = connector_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
     audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
     stops = stops_http.router(parts.mailbox.pool, callers.member)
@@ -111,10 +115,12 @@ def create_app(parts: Parts) -> FastAPI:
         explain,
         deliveries,
         history,
+        quality,
         usage,
         data,
         previews,
         calendars,
+        connectors,
         manifests,
         audit,
         stops,

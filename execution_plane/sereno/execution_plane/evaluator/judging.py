@@ -79,7 +79,8 @@ class Judging:
         first, began = group[0], time.time_ns()
         policy = self._directory.subscription(first.tenant, first.subscription)
         least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
-        criterion = Criterion(first.criterion, least)
+        hook = policy.condition.suspicious if policy is not None and policy.condition else "warn"
+        criterion = Criterion(first.criterion, least, hook)
         group = [traced.begun(candidate) for candidate in group]
         tracing.called_by(next((one.traceparent for one in group if one.traceparent), None))
         items = names_of([(str(one.envelope["id"]), str(one.receiptid)) for one in group])
@@ -90,17 +91,25 @@ class Judging:
         await criteria.note(self._pool, first.tenant, first.subscription, criterion, made)
         share = _share(done, len(group))
         for item, candidate in zip(items, group, strict=True):
-            status = await self._settle(candidate, done.answers[item], made[item], share)
+            answer = done.answers.get(item)
+            status = await self._settle(candidate, answer, made[item], share)
             about = {names.STATUS: status, names.EVALUATOR: made[item].evaluator}
-            traced.judged(candidate, done.answers[item], began, about)
+            traced.judged(candidate, answer, began, about)
 
     async def _settle(
-        self, candidate: Candidate, answer: Answer, made: Made, share: dict[str, Any] | None
+        self, candidate: Candidate, answer: Answer | None, made: Made, share: dict[str, Any] | None
     ) -> Status:
         async with self._pool.acquire() as conn, conn.transaction():
-            status = await evaluations.settle(
-                conn, candidate, answer, self._directory, usage=share, made=made.as_json()
-            )
+            if answer is None:
+                status = await evaluations.hold(conn, candidate, made.as_json())
+            else:
+                status = await evaluations.settle(
+                    conn, candidate, answer, self._directory, usage=share, made=made.as_json()
+                )
+            if made.suspicious and status == "ok":
+                await evaluations.tell_suspicious(
+                    conn, candidate, self._directory, made.suspicious, held=made.held
+                )
         about = named(
             traceparent=candidate.envelope.get("traceparent"),
             tenant=candidate.tenant,

@@ -25,13 +25,13 @@ def _above(candidate: Candidate) -> str | None:
 
 
 def judged(
-    candidate: Candidate, answer: Judged | EvaluationError, began: int, about: Mapping[str, Any]
+    candidate: Candidate, answer: Judged | EvaluationError | None, began: int, about: Mapping[str, Any]
 ) -> None:
-    """Write down a judgement that was settled."""
+    """Write down a judgement that was settled; without an answer the content was held."""
     if candidate.traceparent is None:
         return
     error = answer.kind if isinstance(answer, EvaluationError) else None
-    said = {} if isinstance(answer, EvaluationError) else _said(answer)
+    said = _said(answer) if isinstance(answer, Judged) else {}
     of = {
         names.TENANT: candidate.tenant,
         names.SUBSCRIPTION: candidate.subscription,

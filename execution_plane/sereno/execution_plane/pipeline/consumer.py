@@ -20,6 +20,7 @@ from sereno.execution_plane.pipeline import answers, quarantine, traced
 from sereno.execution_plane.pipeline.arrival import Arrival, Payload, Unreadable, read
 from sereno.execution_plane.pipeline.delivery import Delivered, deliver
 from sereno.execution_plane.pipeline.directory import Directory
+from sereno.execution_plane.pipeline.filtered import Filtered
 from sereno.execution_plane.pipeline.round import Decided
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.bus import INGRESS
@@ -68,6 +69,7 @@ class Consumer:
         self._catalog = catalog
         self._directory = directory or Directory(catalog)
         self._meters = Meters()
+        self._filtered = Filtered()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Consume until `stop` is set; while an engine is away nothing is acknowledged and it is tried again."""
@@ -106,6 +108,8 @@ class Consumer:
                 coming = asyncio.create_task(self._fetch(subscription))
                 if fetched is not None:
                     await self._settle_or_give_back(fetched)
+                await self._filtered.write_in_turn(self._pool)
+            await self._filtered.write(self._pool)
         finally:
             left = await _ended(coming)
             if left is not None:
@@ -147,7 +151,9 @@ class Consumer:
         faults.point("pipeline.after_ack")
         await self._wake.publish(mailboxes(m for part in delivered for m in part.messages) | answered)
         seconds = asyncio.get_running_loop().time() - started
-        self._meters.count([item for part in delivered for item in part.decided], seconds)
+        decided = [item for part in delivered for item in part.decided]
+        self._meters.count(decided, seconds)
+        self._filtered.count(decided, self._directory.index)
 
     async def _read(self, messages: Sequence[Msg]) -> "_Fetched":
         arrivals: list[Arrival] = []

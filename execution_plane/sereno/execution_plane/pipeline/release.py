@@ -184,13 +184,22 @@ async def _rewrite(conn: AnyConnection, done: Resolution, ended: Sequence[Ended]
             store.verdicts_as_json(passage).decode(),
             as_json(passage.decided.numbers),
             passage.decided.message,
+            passage.given.clock.recorded,
         )
         for passage in done.passages
     ]
     rows += [
-        (*one.key, None, "dropped", one.guard, one.reason, None, as_json(one.numbers), None) for one in ended
+        (*one.key, None, "dropped", one.guard, one.reason, None, as_json(one.numbers), None, None)
+        for one in ended
     ]
     if rows:
-        await conn.execute(_SQL["rewrite"], *columns(rows, 10), done.setting.database)
+        await conn.execute(_SQL["rewrite"], *columns(rows, 11), done.setting.database)
+    left = [
+        (passage.envelope.tenantid, passage.envelope.receiptid, passage.subscription.name)
+        for passage in done.passages
+        if not passage.takes_key
+    ]
+    if left:
+        await conn.execute(_SQL["give_back"], *columns(left, 3))
     if ended:
         await conn.execute(_SQL["forget"], *columns([one.key for one in ended], 3))

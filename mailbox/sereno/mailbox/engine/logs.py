@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from sereno.envelope.trace_context import is_traceparent, trace_of
-from sereno.mailbox.engine.sensitive import PATTERNS, Pattern
+from sereno.mailbox.engine.sensitive import NUMBERS, PATTERNS, Pattern
 
 _SECRET_KEY = re.compile(r"secret|password|authorization|signature|seed|bearer|api_key|cookie", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"srnl?_[A-Za-z0-9_-]{8,}|://[^/\s:@]+:[^/\s@]+@")
@@ -103,7 +103,7 @@ def _hide(key: str, value: object) -> object:
 def hidden(text: str) -> str:
     """The text without secrets and personal data."""
     text = _SECRET_TEXT.sub(_HIDDEN, text)
-    for pattern in PATTERNS:
+    for pattern in (*PATTERNS, *NUMBERS):
         text = pattern.expression.sub(partial(_instead, pattern), text)
     return text
 

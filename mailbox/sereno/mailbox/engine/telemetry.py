@@ -63,6 +63,7 @@ METRICS = {
         Metric("sereno.schedule.lateness", "histogram", "s", "Due instant until its signal was written."),
         Metric("sereno.schedule.delivery", "histogram", "s", "Due instant until its outcome.", ("outcome",)),
         Metric("sereno.calendar.looks", "counter", "1", "Looks at calendars.", ("status",)),
+        Metric("sereno.mcp.polls", "counter", "1", "Turns at connected sources.", ("status",)),
         Metric("sereno.manifest.age", "histogram", "s", "Age of the manifest at each reading."),
         Metric("sereno.manifest.refused", "counter", "1", "Manifests refused.", ("reason",)),
         Metric("sereno.outbox.published", "counter", "1", "Rows published by the relay.", ("plane",)),
