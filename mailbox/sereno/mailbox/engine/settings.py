@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from sereno.mailbox.engine import known_settings
+from sereno.mailbox.engine.sampling import DEFAULT_PER_SECOND
 
 Sources = tuple[PydanticBaseSettingsSource, ...]
 
@@ -101,6 +102,12 @@ class Settings(BaseSettings):
     )
     calendar_folder: Path | None = Field(
         None, description="the folder in which calendar files may lie; none: anywhere the listeners can read"
+    )
+    traces_per_second: float = Field(
+        DEFAULT_PER_SECOND,
+        ge=0,
+        description="traces that begin in a process and are kept, at most a second, where spans are sent and "
+        "OTEL_TRACES_SAMPLER says nothing else",
     )
     json_logs: bool = Field(True, description="logs as JSON lines; false for people")
 
