@@ -90,7 +90,8 @@ class Dispatcher:
         key = row["tenant_id"], row["cause"], row["sink"], row["telling"]
         sink = self._sinks[row["sink"]]
         try:
-            await self._send(sink, Told(row["id"], dict(row), self.link(sink, row)))
+            notice = dict(row)
+            await self._send(sink, Told(row["id"], notice, self.link(sink, notice)))
         except NotSentError as fault:
             again = retry_after(row["attempts"])
             _log.warning("notice_not_sent", sink=sink.name, error=str(fault), attempts=row["attempts"])
