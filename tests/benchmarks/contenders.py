@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 from sereno.deploy import database
 from sereno.envelope.identifiers import uuid7
+from sereno.execution_plane.pipeline.columns import copy
+from sereno.execution_plane.pipeline.store import DEDUP
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.deposit import deposit
 from sereno.mailbox.engine import queries
@@ -24,7 +26,6 @@ SUBSCRIPTIONS = 8
 LOOPS = 2
 TENANT, AGENT = "acme", "triage"
 _FLOOR = queries.load("tests.benchmarks", "floor.sql")
-_STORE = queries.load("sereno.execution_plane.pipeline", "store.sql")
 
 
 class Contender(Protocol):
@@ -135,8 +136,7 @@ class Ours:
     async def deposit(self, jobs: Sequence[Job], batch: int) -> None:
         for some in batches(jobs, batch):
             async with self.pool.acquire() as conn, conn.transaction():
-                keys = zip(*(job.occurrence for job in some), strict=True)
-                await conn.execute(_STORE["write_occurrences"], *map(list, keys))
+                await copy(conn, "dedup", DEDUP, [job.occurrence for job in some])
                 await deposit(conn, [job.message for job in some])
 
     async def drain(self, count: int) -> None:

@@ -29,9 +29,13 @@ from sereno.control_plane.store.event_store import Append, StreamId, current_ver
 from sereno.control_plane.store.notices import Notice
 from sereno.envelope.identifiers import to_people
 from sereno.mailbox.engine import outbox
+from sereno.mailbox.engine.telemetry import counter
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.policy.authority import may, of_approval
 from sereno.subscriptions.policy.remedy import remedy, sentence
+
+_resolved = counter("sereno.approvals.resolved")
+_answers = counter("sereno.answers.given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,9 @@ async def _ask(connection: AsyncConnection, one: Step, by: Caller, at: datetime)
             return None
         events = deciding.decide(standing, Supersede("something else was asked for in its place"))
         await _write(connection, standing, events, by.name, at)
+    # A series that begins with its first decision hides that decision from whoever looks at its rise.
+    for outcome in ("approved", "denied"):
+        _resolved.add(0, {"tenant": subject.tenant, "outcome": outcome})
     asked = Ask(
         id=new_id(at),
         subject=subject,
@@ -149,7 +156,9 @@ async def resolve(
             return done
         versions = await heads.versions(connection, [tenant])
         await connection.commit()
-        return Resolved(after, versions[tenant])
+    if after.state != "pending":
+        _resolved.add(1, {"tenant": tenant, "outcome": after.state})
+    return Resolved(after, versions[tenant])
 
 
 async def _permitted(
@@ -252,4 +261,5 @@ async def answer(
         await recording.chain(connection, recorded)
         await notices.done(connection, tenant, f"waiting/{message}", at)
         await connection.commit()
+    _answers.add(1, {"tenant": tenant, "outcome": str(said.get("outcome"))})
     return None

@@ -83,7 +83,7 @@ def export(
 
 
 def _is_paused(item: Mapping[str, Any]) -> bool:
-    return item["state"] == "paused" and item["document"]["kind"] == "Subscription"
+    return bool(item["state"] == "paused" and item["document"]["kind"] == "Subscription")
 
 
 def _write_yaml(path: Path, items: Iterable[Mapping[str, Any]]) -> None:

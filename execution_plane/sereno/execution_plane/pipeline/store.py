@@ -28,10 +28,11 @@ _VERDICT = (
     *("tenant_id", "receiptid", "subscription", "subscription_version", "outcome", "guard", "reason"),
     *("guards", "numbers", "message_id", "recorded_clock", "database_clock", "decided_at"),
 )
-_DEDUP = (
+DEDUP = (
     *("tenant_id", "origin", "subscription", "dedupkey"),
     *("receiptid", "outcome", "message_id", "expires_at"),
 )
+"""The columns of a dedup key with its occurrence, in the order in which they are copied."""
 _EMPTY = b"{}"
 
 UNMATCHED = "not_matched"
@@ -206,7 +207,7 @@ async def write_occurrences(
         (again if known is None or key in known else fresh).append(
             (*key, kept.receiptid, kept.outcome, kept.message, kept.expires_at)
         )
-    await copy(conn, "dedup", _DEDUP, fresh)
+    await copy(conn, "dedup", DEDUP, fresh)
     if again:
         await conn.execute(_SQL["write_occurrences"], *columns(again, 8))
 

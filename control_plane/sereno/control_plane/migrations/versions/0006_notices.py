@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 
 revision = "0006_notices"
-down_revision = "0007_audit"
+down_revision = "0010_connectors"
 branch_labels = None
 depends_on = None
 
