@@ -43,6 +43,7 @@ help:
 	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
+	@echo 'make bench-telemetry   guarded deposits and drain with traces and metrics on, against the same with them off'
 	@echo 'make bench-evaluator   what judging fifty items costs beyond the call of the model'
 	@echo 'make bench-redaction   how much of planted personal data and secrets redaction hides, by language'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
@@ -142,6 +143,9 @@ torture-clock-changes: $(VENV)/dev.stamp
 
 bench-guards: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.guards
+
+bench-telemetry: $(VENV)/bench.stamp
+	@$(BIN)/python -m tests.benchmarks.telemetry
 
 bench-evaluator: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.evaluator

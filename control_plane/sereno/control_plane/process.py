@@ -15,6 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sereno.control_plane import gauges, sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
+from sereno.control_plane.notifying import sink
+from sereno.control_plane.notifying.dispatcher import Dispatcher
+from sereno.control_plane.notifying.sink import SinksError
 from sereno.control_plane.publishing.publisher import Publisher
 from sereno.control_plane.publishing.signing_key import SigningKeyError, load
 from sereno.control_plane.recording import PLANE
@@ -49,13 +52,21 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         sha256_file = settings.admin_token_sha256_file
         admin = read_hash(sha256_file) if sha256_file else None
         sealing = sealing_key.load(settings.sealing_public_key_file)
+        sinks = sink.read(settings.notice_sinks)
         # Without a key of its own the chain is signed by the one of the manifests.
         audit_key = (
             keys.load(settings.audit_key_file) if settings.audit_key_file else AuditKey(key.private, key.id)
         )
         audit_keys = keys.trusted(settings.audit_keys_file, audit_key)
         listening = http_server.bind(settings.control_host, settings.control_port)
-    except (SigningKeyError, SealingKeyError, AuditKeyError, AdminTokenError, AddressInUseError) as fault:
+    except (
+        SigningKeyError,
+        SealingKeyError,
+        AuditKeyError,
+        AdminTokenError,
+        AddressInUseError,
+        SinksError,
+    ) as fault:
         raise CommandError(str(fault)) from fault
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
@@ -70,6 +81,8 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                     "audit": partial(standing.look, pool),
                 }
             )
+            dispatcher = Dispatcher(pool, sinks, key.private, settings.control_url)
+            await dispatcher.begin()
             orders = Orders(nats)
             app = create_app(
                 engine,
@@ -83,6 +96,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 judged=bool(settings.evaluators),
                 ask=partial(asking.ask, nats, seconds=ANSWERED_WITHIN_SECONDS),
                 orders=orders,
+                link_key=key.private,
             )
             logger("control").info("started", host=settings.control_host, port=settings.control_port)
             async with asyncio.TaskGroup() as tasks:
@@ -91,6 +105,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Relay(pool, nats, PLANE).run(stop))
                 tasks.create_task(ReportConsumer(engine, nats, audit_keys).run(stop))
                 tasks.create_task(StopKeeper(engine, orders).run(stop))
+                tasks.create_task(dispatcher.run(stop))
                 if settings.audit_checkpoint_file is not None:
                     checkpointer = Checkpointer(
                         pool, PLANE, audit_key, settings.audit_checkpoint_file, standing
@@ -110,7 +125,7 @@ async def _engines(
 ) -> AsyncIterator[tuple[AsyncEngine, "asyncpg.Pool[asyncpg.Record]", Client]]:
     async with contextlib.AsyncExitStack() as stack:
         # Opened first: it connects at once and says in a sentence when PostgreSQL does not answer.
-        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=3)
+        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=4)
         stack.push_async_callback(pool.close)
         engine = open_engine(settings.dsn(), application_name=NAME)
         stack.push_async_callback(engine.dispose)

@@ -91,6 +91,7 @@ def write(
             "calendar_networks": options.calendar_networks,
             "connector_networks": options.connector_networks,
             "calendar_folder": str(options.calendar_folder) if options.calendar_folder else None,
+            "traces_per_second": options.traces_per_second,
             "json_logs": options.json_logs,
             **_keys(name, identities),
             **_audit(name, folder, identities, options),

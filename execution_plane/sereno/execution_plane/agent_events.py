@@ -61,6 +61,7 @@ def envelope_of(emission: Emission, receiptid: str, now: datetime) -> Envelope:
             correlationid=genealogy.correlationid,
             causationid=genealogy.causationid,
             hops=genealogy.hops,
+            traceparent=emission.traceparent,
         ),
     )
 

@@ -17,6 +17,7 @@ from sereno.execution_plane.deliveries.redelivery import Redelivery
 from sereno.execution_plane.gateway import sealing_keys
 from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
+from sereno.execution_plane.gateway.randomness import Randomness
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.gauges.standing import manifests
@@ -49,13 +50,15 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             commit = GroupCommit(IngressPublisher(engines.nats))
             log = DeliveryLog(engines.pool)
             claims = Claims(engines.pool, data_key)
-            admission = Admission(Secrets(sealing_keys=sealing), os.urandom)
+            randomness = Randomness()
+            admission = Admission(Secrets(sealing_keys=sealing), randomness)
             webhooks = WebhookGateway(
                 catalog,
                 admission,
                 commit,
                 _now,
                 record=log.record,
+                randomness=randomness,
                 public_url=settings.execution_url,
                 withhold=claims.withhold,
             )

@@ -33,6 +33,7 @@ def envelope_of(
     subject: str,
     at: datetime,
     genealogy: Genealogy | None = None,
+    traceparent: str | None = None,
 ) -> Envelope:
     """The event that a thing of the platform entered a state; its receipt follows from both, so it is one however often
     it is told.
@@ -61,6 +62,7 @@ def envelope_of(
             correlationid=caused.correlationid,
             causationid=caused.causationid,
             hops=caused.hops,
+            traceparent=traceparent,
         ),
     )
 
@@ -107,7 +109,7 @@ def outgoing(envelopes: Iterable[Envelope]) -> list[outbox.Outgoing]:
     """Rows of the outbox that lead these envelopes to the ingress."""
     ordered = sorted(envelopes, key=lambda envelope: envelope.tenantid)
     return [
-        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(batch))
+        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(batch), outbox.traced(batch))
         for tenant, group in groupby(ordered, key=lambda envelope: envelope.tenantid)
         for batch in _batches(group)
     ]

@@ -10,10 +10,11 @@ from typing import Any
 from asyncpg import Record
 
 from sereno.mailbox.connection import AnyPool
-from sereno.mailbox.engine import queries, telemetry
+from sereno.mailbox.engine import queries, telemetry, tracing
 from sereno.mailbox.fair_order import Cursor, FairOrder
 from sereno.mailbox.lease_items import Claimed, LeaseGrant
 from sereno.mailbox.message import SubscriptionRef
+from sereno.mailbox.traced import Leases
 from sereno.mailbox.wake import Box
 
 _SQL = queries.load("sereno.mailbox", "verbs.sql")
@@ -50,17 +51,18 @@ class Claims:
 
     def __init__(self, pool: AnyPool) -> None:
         self._pool = pool
+        self.traced = Leases()
         self._order = FairOrder()
 
     async def take(self, claim: Claim) -> list[Claimed]:
         """Lease what is ready now; one statement, and a second where the first looked at a part and found nothing."""
-        cursor = self._order.of(claim.tenant, claim.agent)
+        asked, cursor = time.time_ns(), self._order.of(claim.tenant, claim.agent)
         bound, began = cursor.lower_bound(), time.monotonic()
         row = await self._row(_SQL["claim"], *claim.arguments(bound))
         if not row["ids"] and bound is not None and cursor.found_nothing():
             bound, began = None, time.monotonic()
             row = await self._row(_SQL["claim"], *claim.arguments(None))
-        return await self._took(claim, cursor, row, None if bound is not None else began)
+        return await self._took(claim, cursor, row, None if bound is not None else began, asked)
 
     async def take_after_ack(
         self, claim: Claim, acks: Sequence[Any]
@@ -70,13 +72,13 @@ class Claims:
         `acks` are the arguments of the acknowledgement, in the order of its statement. Where one was refused, or
         where nothing was found in a part of the mailbox, nothing is claimed yet: None.
         """
-        cursor = self._order.of(claim.tenant, claim.agent)
+        asked, cursor = time.time_ns(), self._order.of(claim.tenant, claim.agent)
         bound, began = cursor.lower_bound(), time.monotonic()
         row = await self._row(_SQL["ack_and_claim"], *acks, *claim.arguments(bound))
         acked: list[int] = row["acked"]
         if not row["ids"] and (bound is not None or len(acked) < len(acks[0])):
             return acked, None
-        return acked, await self._took(claim, cursor, row, None if bound is not None else began)
+        return acked, await self._took(claim, cursor, row, None if bound is not None else began, asked)
 
     async def _row(self, sql: str, *arguments: Any) -> Record:
         [row] = await self._pool.fetch(sql, *arguments)
@@ -88,7 +90,7 @@ class Claims:
             self._order.of(*box).returned()
 
     async def _took(
-        self, claim: Claim, cursor: Cursor, row: Record, sweep_began: float | None
+        self, claim: Claim, cursor: Cursor, row: Record, sweep_began: float | None, began: int
     ) -> list[Claimed]:
         if sweep_began is not None:
             cursor.swept(time.monotonic() - sweep_began)
@@ -98,7 +100,10 @@ class Claims:
         _measure(claim.tenant, row)
         ids = row["answered"]
         answers = await self._pool.fetch(_SQL["answers"], claim.tenant, ids) if ids else ()
-        return _claimed(claim, row, answers)
+        leased = _claimed(claim, row, answers)
+        if tracing.active():
+            self.traced.claimed(leased, began)
+        return leased
 
 
 def _measure(tenant: str, row: Record) -> None:

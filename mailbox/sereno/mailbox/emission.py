@@ -12,7 +12,8 @@ from sereno.mailbox.connection import AnyConnection
 class Emission:
     """One event of an agent, with the work that caused it as the log knows it.
 
-    `lineage`, `envelopes` and `context` are those of the message whose lease `token` is live.
+    `lineage`, `envelopes` and `context` are those of the message whose lease `token` is live; `traceparent` is the place
+    of the event in the trace of that work.
     """
 
     token: int
@@ -29,6 +30,7 @@ class Emission:
     type: str
     data: object
     subject: str | None
+    traceparent: str | None = None
 
 
 class Emitter(Protocol):

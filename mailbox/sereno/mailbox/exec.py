@@ -15,6 +15,7 @@ import orjson
 
 from sereno.mailbox import prompt
 from sereno.mailbox.client import MailboxRefusedError
+from sereno.mailbox.engine import tracing
 from sereno.mailbox.worker import Delivery, Reject, Release
 
 MAX_RESULT_BYTES = 65_536
@@ -22,6 +23,7 @@ KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TMPDIR")
 TERMINATE_SECONDS = 10.0
 LINGER_SECONDS = 1.0
 _CHUNK = 65_536
+NO_TRACE: Mapping[str, str] = {}
 
 Rendering = Literal["json", "prompt"]
 
@@ -30,8 +32,8 @@ Rendering = Literal["json", "prompt"]
 class Command:
     """A handler that runs a command line, split like a shell would but run without one.
 
-    It reads the message on stdin, as JSON or as a prompt, and its lease's bearer and the mailbox's
-    address in its environment. Exit 0: stdout (at most 64 KiB, JSON if it parses) is the result, and what
+    It reads the message on stdin, as JSON or as a prompt, and its lease's bearer, the mailbox's address and the
+    trace of its run (`TRACEPARENT`) in its environment. Exit 0: stdout (at most 64 KiB, JSON if it parses) is the result, and what
     an object there says under `usage` and `emit` is reported and sent; 65: rejected for good; 75 and any
     other code: another attempt. When the lease is lost the whole process group gets SIGTERM, and SIGKILL
     after ten seconds.
@@ -61,7 +63,7 @@ class Command:
                     *self.arguments,
                     stdin=stdin,
                     stdout=writer,
-                    env=environment(os.environ, delivery.bearer, self.url),
+                    env=environment(os.environ, delivery.bearer, self.url, tracing.headers()),
                     start_new_session=True,
                 )
             except BaseException:
@@ -80,10 +82,16 @@ class Command:
         return result
 
 
-def environment(outer: Mapping[str, str], bearer: str, url: str) -> dict[str, str]:
-    """What a command sees: nothing of ours but its lease and where to use it."""
+def environment(
+    outer: Mapping[str, str], bearer: str, url: str, trace: Mapping[str, str] = NO_TRACE
+) -> dict[str, str]:
+    """What a command sees: nothing of ours but its lease, where to use it, and the trace to which its run belongs.
+
+    `TRACEPARENT` and `TRACESTATE` are the names of OpenTelemetry's specification (environment variables as carriers).
+    """
     kept = {name: outer[name] for name in KEPT_ENVIRONMENT if name in outer}
-    return kept | {"SERENO_TOKEN": bearer, "SERENO_URL": url}
+    carried = {name.upper(): value for name, value in trace.items()}
+    return kept | carried | {"SERENO_TOKEN": bearer, "SERENO_URL": url}
 
 
 def stdin_of(document: Mapping[str, Any], rendering: Rendering) -> bytes:

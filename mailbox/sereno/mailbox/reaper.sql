@@ -99,9 +99,9 @@ with due as materialized (
 ), reminded as (
     update mailbox.parked p set remind_at = clock_timestamp() + make_interval(secs => p.remind_after)
     from due where p.tenant_id = due.tenant_id and p.id = due.id
-    returning p.tenant_id, p.id, p.waiting_for, p.question
+    returning p.tenant_id, p.id, p.waiting_for, p.question, p.options
 )
-select r.tenant_id, r.id, w.agent, w.subscription, r.waiting_for, r.question
+select r.tenant_id, r.id, w.agent, w.subscription, r.waiting_for, r.question, r.options
 from reminded r join mailbox.work w on w.tenant_id = r.tenant_id and w.id = r.id
 
 -- name: stalled_lines

@@ -1,6 +1,7 @@
 """The verbs of the mailbox: set-based statements, one answer an item, the token compared in every one."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -9,12 +10,12 @@ from uuid import UUID
 import orjson
 from asyncpg import Record
 
-from sereno.mailbox import dead_letter, lines, notices
+from sereno.mailbox import dead_letter, lines, notices, traced
 from sereno.mailbox.backoff import MAXIMUM_SECONDS, MINIMUM_SECONDS
 from sereno.mailbox.claiming import Claim, Claims
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.emission import Emission, Emitter
-from sereno.mailbox.engine import queries, telemetry
+from sereno.mailbox.engine import queries, telemetry, tracing
 from sereno.mailbox.lease_items import (
     AckItem,
     Answer,
@@ -145,11 +146,13 @@ class Mailbox:
         )
         tokens, columns = [item.token for item in items], _results(items)
         expect_tokens(tokens, MAX_BATCH)
-        reach = Reach.of(principal)
+        reach, began = Reach.of(principal), time.time_ns()
         asked, picked = _in_reach(tokens, columns, reach)
         live, claimed = await self._claims.take_after_ack(claim, (asked, *picked, *reach.filter, reach.name))
         answers = {token: Answer(token, Status.OK, None, "acked") for token in live}
         answered = await self._refused("ack", tokens, asked, answers, reach)
+        if tracing.active():
+            self._claims.traced.answered("ack", answered, began)
         return answered, await self._claims.take(claim) if claimed is None else claimed
 
     async def release(self, items: Sequence[ReleaseItem], principal: Principal = SYSTEM) -> list[Answer]:
@@ -231,10 +234,13 @@ class Mailbox:
         self, verb: str, tokens: Sequence[int], columns: Sequence[Sequence[Any]], principal: Principal
     ) -> list[Answer]:
         expect_tokens(tokens, MAX_BATCH)
-        reach = Reach.of(principal)
+        reach, began = Reach.of(principal), time.time_ns()
         asked, picked = _in_reach(tokens, columns, reach)
         answers = await self._run(verb, asked, picked, reach) if asked else {}
-        return await self._refused(verb, tokens, asked, answers, reach)
+        answered = await self._refused(verb, tokens, asked, answers, reach)
+        if tracing.active():
+            self._claims.traced.answered(verb, answered, began)
+        return answered
 
     async def _refused(
         self,
@@ -296,12 +302,13 @@ class Mailbox:
     ) -> dict[int, Answer]:
         if self._emitter is None:
             raise RuntimeError("this mailbox was made without an emitter")
-        said = {item.token: item for item in items}
+        said, began = {item.token: item for item in items}, time.time_ns()
         async with self.pool.acquire() as conn, conn.transaction():
             live = await conn.fetch(_SQL["hold_live"], tokens, *reach.filter)
-            emissions = [_emission(row, said[row["token"]], reach) for row in live]
+            emissions = [traced.emitting(_emission(row, said[row["token"]], reach)) for row in live]
             receipts = await self._emitter.emit(conn, emissions) if emissions else []
             await _log_emitted(conn, emissions, receipts)
+        traced.emitted(emissions, receipts, began)
         return {
             one.token: Answer(one.token, Status.OK, None, "leased", receipt)
             for one, receipt in zip(emissions, receipts, strict=True)

@@ -9,7 +9,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from sereno.mailbox.engine.bus import wake_subject
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.logs import logger
 from sereno.mailbox.message import Message
 
 Box = tuple[str, str]

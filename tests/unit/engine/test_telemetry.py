@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sereno.mailbox.engine.instruments import LABELS, METRICS
-from sereno.mailbox.engine.telemetry import redact
+from sereno.mailbox.engine.logs import redact
 
 
 @pytest.mark.parametrize(

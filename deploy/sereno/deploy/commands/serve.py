@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from sereno.deploy.commands.flags import unreadable_configuration
 from sereno.deploy.faults import StartError
 from sereno.mailbox.cli.exits import Exit
-from sereno.mailbox.engine import telemetry
+from sereno.mailbox.engine import telemetry, tracing
 from sereno.mailbox.engine.bus import BusUnreachableError
 from sereno.mailbox.engine.known_settings import UnknownSettingError
 from sereno.mailbox.engine.postgres import DatabaseUnreachableError
@@ -76,8 +76,16 @@ def register(app: typer.Typer) -> None:
         if held and os.read(_STANDARD_INPUT, len(GO)) != GO:
             return
         settings = _settings(config)
-        telemetry.setup(process.value, json_logs=settings.json_logs)
-        uvloop.run(_until_told(run, settings))
+        try:
+            telemetry.setup(
+                process.value, json_logs=settings.json_logs, traces_per_second=settings.traces_per_second
+            )
+        except ValueError as fault:
+            raise StartError(str(fault), Exit.BAD_INPUT) from fault
+        try:
+            uvloop.run(_until_told(run, settings))
+        finally:
+            tracing.stop()
 
 
 def _load(process: Process) -> Run:

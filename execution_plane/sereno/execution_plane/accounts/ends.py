@@ -29,14 +29,14 @@ async def events(conn: AnyConnection, ends: Sequence[End], index: Index) -> list
     keys = [(end.tenant, end.message) for end in heard]
     rows = await conn.fetch(_SQL["genealogies"], *columns(keys, 2))
     causes = {row["id"]: row["envelopes"] for row in rows}
-    return [_event(end, _genealogy(end.message, causes.get(end.message, ()))) for end in heard]
+    return [_event(end, causes.get(end.message, ())) for end in heard]
 
 
 def _kind(end: End) -> str:
     return RUN_FINISHED if end.dead_of is None else MESSAGE_DEAD
 
 
-def _event(end: End, genealogy: Genealogy | None) -> Envelope:
+def _event(end: End, causes: Sequence[Mapping[str, Any]]) -> Envelope:
     if end.dead_of is None:
         data: RunFinished | MessageDead = RunFinished(
             run=end.run,
@@ -62,7 +62,9 @@ def _event(end: End, genealogy: Genealogy | None) -> Envelope:
         state="finished" if end.dead_of is None else "dead",
         subject=str(end.message),
         at=end.at,
-        genealogy=genealogy,
+        genealogy=_genealogy(end.message, causes),
+        # The end of a run belongs to the trace of what began it.
+        traceparent=next((cause["traceparent"] for cause in causes if cause.get("traceparent")), None),
     )
 
 

@@ -110,7 +110,7 @@ def create_app(parts: Parts) -> FastAPI:
     connectors = connector_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
     audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
-    stops = stops_http.router(parts.mailbox.pool, callers.member)
+    stops = stops_http.router(parts.mailbox.pool, callers.member, intent)
     for router in (
         mailbox,
         explain,

@@ -46,7 +46,9 @@ Status = Literal["ok", "stale"]
 
 
 class Candidate(NamedTuple):
-    """What is to be judged, and the token of the lease on it; `envelope` is the event as flat JSON."""
+    """What is to be judged, and the token of the lease on it; `envelope` is the event as flat JSON, `traceparent` the place
+    of its judgement in a trace that is kept.
+    """
 
     tenant: str
     receiptid: UUID
@@ -56,6 +58,7 @@ class Candidate(NamedTuple):
     token: int
     attempts: int
     envelope: dict[str, Any]
+    traceparent: str | None = None
 
     @property
     def items(self) -> dict[str, Any]:
@@ -278,6 +281,14 @@ async def _met(
     ).digest()
     receipt = str(uuid7(max(0, int(at.timestamp() * 1000)), digest[:RANDOM_BYTES]))
     envelope = loads_envelope(candidate.envelope)
-    event = met(envelope, candidate.envelope, policy, judged, receiptid=receipt, now=at)
+    event = met(
+        envelope,
+        candidate.envelope,
+        policy,
+        judged,
+        receiptid=receipt,
+        now=at,
+        traceparent=candidate.traceparent,
+    )
     await outbox.append(conn, commit.PLANE, outgoing([event]))
     return receipt

@@ -1,22 +1,25 @@
 """Judging: rounds of leased candidates, each group of one criterion in as few calls as it takes."""
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sereno.execution_plane.evaluator import criteria, egress_log, evaluations, verdicts
+from sereno.execution_plane.evaluator import criteria, egress_log, evaluations, traced, verdicts
 from sereno.execution_plane.evaluator.answer import Answer
 from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation
-from sereno.execution_plane.evaluator.evaluations import Candidate
+from sereno.execution_plane.evaluator.evaluations import Candidate, Status
 from sereno.execution_plane.evaluator.item import names_of
 from sereno.execution_plane.evaluator.verdicts import Made, costs_of
 from sereno.execution_plane.guards.judgement import EvaluationError
 from sereno.execution_plane.guards.subscription import Criterion
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.mailbox.connection import AnyPool
+from sereno.mailbox.engine import semantics as names
+from sereno.mailbox.engine import tracing
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import logger
 
 MOST = 50
 """Candidates of a round."""
@@ -70,27 +73,32 @@ class Judging:
             await self._judge(group)
         except DATABASE_FAULTS as fault:
             # What was not settled is leased again when this lease ends.
-            _log.warning("group_failed", error=type(fault).__name__)
+            _log.warning("group_failed", tenant=group[0].tenant, error=type(fault).__name__)
 
     async def _judge(self, group: Sequence[Candidate]) -> None:
-        first = group[0]
+        first, began = group[0], time.time_ns()
         policy = self._directory.subscription(first.tenant, first.subscription)
         least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
         hook = policy.condition.suspicious if policy is not None and policy.condition else "warn"
         criterion = Criterion(first.criterion, least, hook)
-        names = names_of([(str(one.envelope["id"]), str(one.receiptid)) for one in group])
+        group = [traced.begun(candidate) for candidate in group]
+        tracing.called_by(next((one.traceparent for one in group if one.traceparent), None))
+        items = names_of([(str(one.envelope["id"]), str(one.receiptid)) for one in group])
         done, made = await verdicts.of(
-            self._pool, self._evaluation, first.tenant, criterion, _events(names, group)
+            self._pool, self._evaluation, first.tenant, criterion, _events(items, group)
         )
         await egress_log.write(self._pool, first.tenant, first.subscription, done.egress)
         await criteria.note(self._pool, first.tenant, first.subscription, criterion, made)
         share = _share(done, len(group))
-        for name, candidate in zip(names, group, strict=True):
-            await self._settle(candidate, done.answers.get(name), made[name], share)
+        for item, candidate in zip(items, group, strict=True):
+            answer = done.answers.get(item)
+            status = await self._settle(candidate, answer, made[item], share)
+            about = {names.STATUS: status, names.EVALUATOR: made[item].evaluator}
+            traced.judged(candidate, answer, began, about)
 
     async def _settle(
         self, candidate: Candidate, answer: Answer | None, made: Made, share: dict[str, Any] | None
-    ) -> None:
+    ) -> Status:
         async with self._pool.acquire() as conn, conn.transaction():
             if answer is None:
                 status = await evaluations.hold(conn, candidate, made.as_json())
@@ -102,8 +110,15 @@ class Judging:
                 await evaluations.tell_suspicious(
                     conn, candidate, self._directory, made.suspicious, held=made.held
                 )
+        about = named(
+            traceparent=candidate.envelope.get("traceparent"),
+            tenant=candidate.tenant,
+            receipt=str(candidate.receiptid),
+            subscription=candidate.subscription,
+        )
         kind = answer.kind if isinstance(answer, EvaluationError) else None
-        _log.info("judged", status=status, subscription=candidate.subscription, error=kind)
+        _log.info("judged", status=status, error=kind, **about)
+        return status
 
 
 def _events(names: Sequence[str], group: Sequence[Candidate]) -> dict[str, Mapping[str, Any]]:

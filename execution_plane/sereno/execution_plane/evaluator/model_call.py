@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import httpx2
+from opentelemetry.trace import SpanKind
 from pydantic_ai import exceptions
 from pydantic_ai.direct import model_request
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart
@@ -17,6 +18,8 @@ from pydantic_ai.settings import ModelSettings
 from sereno.execution_plane.evaluator.declared import DeclaredEvaluator
 from sereno.execution_plane.evaluator.prompt import Prompt
 from sereno.execution_plane.guards.judgement import ErrorKind, EvaluationError
+from sereno.mailbox.engine import semantics as names
+from sereno.mailbox.engine import tracing
 
 MAX_ANSWER_BYTES = 1 << 20
 """More than this is not read: an answer of the largest call is a tenth of it."""
@@ -84,6 +87,23 @@ class ModelCaller:
 
     async def call(self, prompt: Prompt, schema: dict[str, Any]) -> Called | EvaluationError:
         """The model's answer, or the kind of failure; never a text that the model's side wrote."""
+        about = {
+            names.GEN_AI_OPERATION: "chat",
+            names.GEN_AI_PROVIDER: self.evaluator.provider,
+            names.GEN_AI_MODEL: self.evaluator.model,
+            names.EVALUATOR: self.evaluator.name,
+        }
+        name = f"{names.CHAT} {self.evaluator.model}"
+        with tracing.span(name, tracing.caller(), kind=SpanKind.CLIENT, attributes=about) as span:
+            called = await self._called(prompt, schema)
+            if isinstance(called, EvaluationError):
+                span.error = called.kind
+            else:
+                span.attributes[names.GEN_AI_INPUT] = called.input_tokens
+                span.attributes[names.GEN_AI_OUTPUT] = called.output_tokens
+        return called
+
+    async def _called(self, prompt: Prompt, schema: dict[str, Any]) -> Called | EvaluationError:
         try:
             async with asyncio.timeout(self.evaluator.timeout):
                 response = await model_request(

@@ -4,7 +4,7 @@ Order matters: a stranger learns nothing but 401, whatever else is wrong with th
 """
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from sereno.envelope.identifiers import RANDOM_BYTES, uuid7_text
 from sereno.envelope.receipt import Receipt, receive
 from sereno.envelope.rejection import Rejected
 from sereno.execution_plane import outside
-from sereno.execution_plane.gateway import ping, storable
+from sereno.execution_plane.gateway import ping, storable, trace
 from sereno.execution_plane.gateway.endpoint import Endpoint
 from sereno.execution_plane.gateway.headers import Headers
 from sereno.execution_plane.gateway.occurrence import Occurrence, Unsupported, read
@@ -26,6 +26,7 @@ from sereno.execution_plane.gateway.signatures.github import GitHub
 from sereno.execution_plane.gateway.signatures.judgement import authenticate
 from sereno.execution_plane.gateway.signatures.scheme import Failed, Request, Verified
 from sereno.execution_plane.large_data.claim_check import INLINE_BYTES
+from sereno.mailbox.engine import tracing
 
 # An envelope without its large data has to fit into one message of the ingress stream, beside the reference.
 LARGEST_ENVELOPE = 960_000
@@ -49,11 +50,16 @@ class Refused:
 
 
 class Admitted(NamedTuple):
-    """Envelopes of one request and the same as bytes, in order; `paused` says that they wake nobody."""
+    """Envelopes of one request and the same as bytes, in order; `paused` says that they wake nobody.
+
+    `place` is where the request stands in its trace, `links` are the traces that its events belong to otherwise.
+    """
 
     envelopes: tuple[Envelope, ...]
     encoded: tuple[bytes, ...]
     paused: bool = False
+    place: trace.Place = trace.NOWHERE
+    links: tuple[str, ...] = ()
 
     @property
     def is_large(self) -> bool:
@@ -62,12 +68,11 @@ class Admitted(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """One request as it came in, when, and the trace that it belongs to."""
+    """One request as it came in, and when."""
 
     headers: Headers
     body: bytes
     recorded: datetime
-    trace: Mapping[str, str]
     url: str = ""
     method: str = "POST"
     address: str | None = None
@@ -136,7 +141,8 @@ class Admission:
     def _admitted(
         self, endpoint: Endpoint, arrival: Arrival, found: tuple[Occurrence, ...]
     ) -> Admitted | Refused:
-        envelopes = tuple([self._envelope(endpoint, arrival, occurrence) for occurrence in found])
+        place = trace.entered(arrival.headers)
+        envelopes = tuple([self._envelope(endpoint, arrival, occurrence, place) for occurrence in found])
         encoded = tuple([dumps(envelope) for envelope in envelopes])
         if any(_is_too_large(*pair) for pair in zip(envelopes, encoded, strict=True)):
             return Refused(
@@ -146,9 +152,12 @@ class Admission:
             unstorable = storable.refusal(envelope.id, item)
             if unstorable is not None:
                 return Refused(400, unstorable.code, unstorable.message, unstorable.field)
-        return Admitted(envelopes, encoded, endpoint.paused)
+        links = tuple(trace.links_of(one.event for one in found)) if tracing.kept(place.traceparent) else ()
+        return Admitted(envelopes, encoded, endpoint.paused, place, links)
 
-    def _envelope(self, endpoint: Endpoint, arrival: Arrival, occurrence: Occurrence) -> Envelope:
+    def _envelope(
+        self, endpoint: Endpoint, arrival: Arrival, occurrence: Occurrence, place: trace.Place
+    ) -> Envelope:
         principal = _principal(endpoint, occurrence)
         receipt = Receipt(
             receiptid=self._receiptid(arrival.recorded),
@@ -162,8 +171,8 @@ class Admission:
             actorid=principal,
             onbehalfof=principal if principal is not None and principal.startswith(_PERSON) else None,
             sensitivity=endpoint.sensitivity,
-            traceparent=arrival.trace.get("traceparent"),
-            tracestate=arrival.trace.get("tracestate"),
+            traceparent=place.traceparent,
+            tracestate=place.tracestate,
         )
         notes = {**occurrence.notes, outside.ENDPOINT_PAUSED: True} if endpoint.paused else occurrence.notes
         return receive(occurrence.event, receipt, notes)

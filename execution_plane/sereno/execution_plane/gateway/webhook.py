@@ -3,7 +3,7 @@
 import hashlib
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -22,11 +22,15 @@ from sereno.execution_plane.gateway.group_commit import GroupCommit, NotStoredEr
 from sereno.execution_plane.gateway.headers import Received
 from sereno.execution_plane.gateway.ping import Answered
 from sereno.execution_plane.gateway.turns import Turns
+from sereno.mailbox.engine import semantics as names
+from sereno.mailbox.engine import tracing
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.problems import Problem, respond
-from sereno.mailbox.engine.telemetry import logger, spread, tally
+from sereno.mailbox.engine.telemetry import spread, tally
 
 RETRY_AFTER_SECONDS = 2
 ACCEPTED = 202
+_JSON = "application/json"
 _SIGN_THE_URL = frozenset({"twilio", "rfc9421"})
 _log = logger("gateway")
 _requests = tally("sereno.webhook.requests")
@@ -54,6 +58,10 @@ class _Waiting(NamedTuple):
     encoded: tuple[bytes, ...]
     large: Admitted | None
     answer: Answered | Refused | None
+    place: trace.Place
+    links: tuple[str, ...]
+    read: float
+    decided: float
 
 
 class WebhookGateway:
@@ -67,6 +75,7 @@ class WebhookGateway:
         clock: Callable[[], datetime],
         *,
         record: Callable[[Delivery], None],
+        randomness: Callable[[int], bytes] = os.urandom,
         public_url: str = "",
         withhold: Withhold | None = None,
     ) -> None:
@@ -75,6 +84,7 @@ class WebhookGateway:
         self._commit = commit
         self._clock = clock
         self._record = record
+        self._randomness = randomness
         self._public_url = public_url.rstrip("/")
         self._withhold = withhold
         self._turns = Turns()
@@ -87,7 +97,10 @@ class WebhookGateway:
             waiting = self._read(endpoint_token, request, await request.body())
             response = await self._store(waiting) if waiting.answer is None else _answer(waiting.answer)
             # Also where there is no endpoint: the log leaves it out, at the same cost.
-            self._record(_delivery(waiting, response.status_code, time.perf_counter() - began))
+            stored = time.perf_counter()
+            self._record(_delivery(waiting, response.status_code, stored - began, self._randomness))
+            if tracing.kept(waiting.place.traceparent):
+                _trace(waiting, response.status_code, began, stored)
         except ClientDisconnect:
             response = Response(status_code=400)
         except HTTPException:
@@ -106,7 +119,7 @@ class WebhookGateway:
         )
 
     def _read(self, endpoint_token: str, request: Request, body: bytes) -> _Waiting:
-        recorded = self._clock()
+        read, recorded = time.perf_counter(), self._clock()
         endpoint = self._catalog.endpoint(hashlib.sha256(endpoint_token.encode()).hexdigest())
         headers = Received.of(request.scope["headers"])
         client = request.scope.get("client")
@@ -114,12 +127,11 @@ class WebhookGateway:
             headers,
             body,
             recorded,
-            trace.continued(headers, os.urandom),
             self._url(endpoint, request),
             request.method,
             client[0] if client else None,
         )
-        return _waiting(endpoint or NOWHERE, arrival, self._admission.admit(endpoint, arrival))
+        return _waiting(endpoint or NOWHERE, arrival, self._admission.admit(endpoint, arrival), read)
 
     def _url(self, endpoint: Endpoint | None, request: Request) -> str:
         """The public URL of the request, as the sender signed it; a proxy may have taken off the TLS."""
@@ -131,21 +143,37 @@ class WebhookGateway:
 
     async def _store(self, waiting: _Waiting) -> Response:
         if not waiting.receipts:
-            return _accepted([])
+            return _accepted(())
         encoded = waiting.encoded
         try:
             if waiting.large is not None and self._withhold is not None:
                 encoded = (await self._withhold(waiting.large)).encoded
             await self._commit.store(waiting.tenant, encoded)
         except NotStoredError as fault:
-            _log.warning("not_stored", tenant=waiting.tenant, error=str(fault))
+            about = named(traceparent=waiting.place.traceparent, receipt=waiting.receipts[0])
+            _log.warning(
+                "not_stored", tenant=waiting.tenant, endpoint=waiting.endpoint, error=str(fault), **about
+            )
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
         _stored.add(len(waiting.receipts), waiting.tenant, "webhook")
-        return _accepted([shown("rcp", receipt) for receipt in waiting.receipts])
+        return _accepted(waiting.receipts)
 
 
-def _waiting(endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered | Refused) -> _Waiting:
+def _trace(waiting: _Waiting, status: int, began: float, stored: float) -> None:
+    times = trace.Times(began, waiting.read, waiting.decided, stored)
+    about = {
+        names.TENANT: waiting.tenant,
+        names.ENDPOINT: waiting.endpoint,
+        names.RECEIPTS: waiting.receipts,
+        names.HTTP_SIZE: waiting.size,
+    }
+    trace.record(waiting.place, times, status, waiting.links, about)
+
+
+def _waiting(
+    endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered | Refused, read: float
+) -> _Waiting:
     verdict, reason, admitted = _verdict(decision)
     return _Waiting(
         endpoint.tenant,
@@ -158,6 +186,10 @@ def _waiting(endpoint: Endpoint, arrival: Arrival, decision: Admitted | Answered
         () if admitted is None else admitted.encoded,
         admitted if admitted is not None and admitted.is_large else None,
         None if isinstance(decision, Admitted) else decision,
+        trace.NOWHERE if admitted is None else admitted.place,
+        () if admitted is None else admitted.links,
+        read,
+        time.perf_counter(),
     )
 
 
@@ -175,12 +207,12 @@ def _answer(decision: Answered | Refused) -> Response:
     return Response(decision.body, decision.status, media_type=decision.media_type)
 
 
-def _delivery(waiting: _Waiting, status: int, seconds: float) -> Delivery:
+def _delivery(waiting: _Waiting, status: int, seconds: float, randomness: Callable[[int], bytes]) -> Delivery:
     stored = waiting.answer is not None or status == ACCEPTED
     millis = int(waiting.recorded.timestamp() * 1000)
     return Delivery(
         tenant=waiting.tenant,
-        id=uuid7_text(millis, os.urandom(RANDOM_BYTES)),
+        id=uuid7_text(millis, randomness(RANDOM_BYTES)),
         endpoint=waiting.endpoint,
         received=waiting.recorded,
         verdict=waiting.verdict if stored else "not_stored",
@@ -192,11 +224,23 @@ def _delivery(waiting: _Waiting, status: int, seconds: float) -> Delivery:
     )
 
 
-def _accepted(receipts: list[str]) -> Response:
-    body: dict[str, object] = {"id": receipts[0] if receipts else None}
-    if len(receipts) != 1:
-        body["ids"] = receipts
-    return Response(orjson.dumps(body), 202, media_type="application/json")
+class _Accepted(Response):
+    """A 202, whose headers are all but the same each time."""
+
+    def __init__(self, body: bytes) -> None:
+        self.status_code = ACCEPTED
+        self.media_type = _JSON
+        self.background = None
+        self.body = body
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), (b"content-type", _JSON.encode())]
+
+
+def _accepted(receipts: Sequence[str]) -> Response:
+    """The receipts as people see them; an identifier of ours needs no escaping."""
+    if len(receipts) == 1:
+        return _Accepted(b'{"id":"%s"}' % shown("rcp", receipts[0]).encode())
+    ids = [shown("rcp", receipt) for receipt in receipts]
+    return _Accepted(orjson.dumps({"id": ids[0] if ids else None, "ids": ids}))
 
 
 def _problem(refused: Refused) -> Response:

@@ -50,10 +50,12 @@ def met(
     *,
     receiptid: str,
     now: datetime,
+    traceparent: str | None = None,
 ) -> Envelope:
     """The event that says the condition was met: the candidate whole, and the verdict beside it; its id is the candidate's.
 
-    It is ours, but what it tells of keeps the trust of its sender: inside, with the candidate.
+    It is ours, but what it tells of keeps the trust of its sender: inside, with the candidate. It goes on in the
+    candidate's trace, below the judgement if `traceparent` says where that is.
     """
     if policy.condition is None:
         raise ValueError(f"{policy.name} has no condition")
@@ -80,6 +82,7 @@ def met(
         hops=candidate.hops + 1,
         trust="platform",
         dataref=None,
+        traceparent=traceparent or candidate.traceparent,
         outside={},
     )
 

@@ -11,7 +11,9 @@ from sereno.envelope.types import TIME_DUE
 from sereno.execution_plane.listeners.schedule import Schedule
 
 
-def of_instant(schedule: Schedule, instant: datetime, receiptid: str, now: datetime) -> Envelope:
+def of_instant(
+    schedule: Schedule, instant: datetime, receiptid: str, now: datetime, traceparent: str | None = None
+) -> Envelope:
     """The signal of one instant: `time` is the nominal instant, `recordedtime` is now."""
     origin = f"time/{schedule.subscription}"
     event = Event(
@@ -31,5 +33,6 @@ def of_instant(schedule: Schedule, instant: datetime, receiptid: str, now: datet
             recordedtime=now,
             dedupkey=dedup_key.of_instant(schedule.id, instant),
             trust="platform",
+            traceparent=traceparent,
         ),
     )

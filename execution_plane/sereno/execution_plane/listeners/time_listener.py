@@ -1,5 +1,6 @@
 """The time listener: the schedules of the catalog, each instant emitted once whoever looks."""
 
+import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import ClassVar
@@ -7,12 +8,13 @@ from typing import ClassVar
 from sereno.envelope.encode import dumps_batch
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
-from sereno.execution_plane.listeners import schedules
+from sereno.execution_plane.listeners import schedules, traced
 from sereno.execution_plane.listeners.derivation import derive
 from sereno.execution_plane.listeners.schedule import Advance, Schedule, advance
 from sereno.execution_plane.listeners.signal import of_instant
 from sereno.mailbox.connection import AnyPool
-from sereno.mailbox.engine import bus, faults, outbox
+from sereno.mailbox.engine import bus, faults, outbox, tracing
+from sereno.mailbox.engine import semantics as names
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
 
 CLAIM = 500
@@ -40,6 +42,7 @@ class TimeListener:
         """See `Listener.observe`."""
         await self._derive_changed(now)
         await schedules.release(self._pool)
+        began = time.time_ns()
         async with self._pool.acquire() as connection, connection.transaction():
             due = await schedules.claim_due(connection, self._rules, now, CLAIM)
             if not due:
@@ -50,6 +53,7 @@ class TimeListener:
             await outbox.append(connection, "execution", _outgoing(fresh))
             faults.point("listener.before_commit")
         faults.point("listener.after_commit")
+        traced.fired(names.FIRE_TIME, fresh, now, began)
         _count(fresh)
         _report(steps, now)
         return len(steps)
@@ -64,10 +68,13 @@ class TimeListener:
 
     def _signals(self, steps: list[Advance], now: datetime) -> list[tuple[Schedule, datetime, Envelope]]:
         return [
-            (step.schedule, instant, of_instant(step.schedule, instant, self._receiptid(now), now))
+            (step.schedule, instant, self._signal(step.schedule, instant, now))
             for step in steps
             for instant in step.emit
         ]
+
+    def _signal(self, schedule: Schedule, instant: datetime, now: datetime) -> Envelope:
+        return of_instant(schedule, instant, self._receiptid(now), now, tracing.begin())
 
     def _receiptid(self, now: datetime) -> str:
         return str(uuid7(int(now.timestamp() * 1000), self._randomness(RANDOM_BYTES)))
@@ -106,7 +113,7 @@ def _report(steps: list[Advance], now: datetime) -> None:
 
 def _outgoing(envelopes: list[Envelope]) -> list[outbox.Outgoing]:
     return [
-        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(group[start : start + _PER_MESSAGE]))
+        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(part), outbox.traced(part))
         for tenant, group in schedules.by_tenant(envelopes).items()
-        for start in range(0, len(group), _PER_MESSAGE)
+        for part in (group[at : at + _PER_MESSAGE] for at in range(0, len(group), _PER_MESSAGE))
     ]

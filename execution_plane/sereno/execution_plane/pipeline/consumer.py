@@ -14,15 +14,15 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.pipeline import answers, meters, quarantine
+from sereno.execution_plane.pipeline import answers, meters, quarantine, traced
 from sereno.execution_plane.pipeline.arrival import Arrival, Payload, Unreadable, read
 from sereno.execution_plane.pipeline.delivery import Delivered, deliver
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.filtered import Filtered
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.bus import INGRESS
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import logger, tracer
 from sereno.mailbox.wake import Wake, mailboxes
 
 DURABLE = "pipeline"
@@ -136,11 +136,10 @@ class Consumer:
         self, messages: Sequence[Msg], arrivals: Sequence[Arrival], unreadable: Sequence[Unreadable]
     ) -> None:
         started = asyncio.get_running_loop().time()
-        with tracer().start_as_current_span("pipeline.batch"):
-            delivered = await self._deliver(arrivals)
-            await self._put_away(unreadable)
-            # Before the acknowledgement: an answer that is lost would leave its message parked for good.
-            answered = await answers.resume(self._pool, (arrival.envelope for arrival in arrivals))
+        delivered = await self._deliver(arrivals)
+        await self._put_away(unreadable)
+        # Before the acknowledgement: an answer that is lost would leave its message parked for good.
+        answered = await answers.resume(self._pool, (arrival.envelope for arrival in arrivals))
         faults.point("pipeline.after_commit")
         for message in messages:
             await message.ack()
@@ -174,18 +173,23 @@ class Consumer:
             return []
         try:
             async with self._pool.acquire() as conn, conn.transaction():
-                return [await deliver(conn, arrivals, self._directory.policy_valid_until())]
+                delivered = await deliver(conn, arrivals, self._directory.policy_valid_until())
         except Exception as fault:
             if not quarantine.is_fault_of_data(fault):
                 raise
             if len(arrivals) == 1:
                 await self._quarantine(arrivals[0], fault)
                 return []
+        else:
+            traced.record(delivered.decided, delivered.messages, delivered.times)
+            return [delivered]
         middle = len(arrivals) // 2
         return await self._deliver(arrivals[:middle]) + await self._deliver(arrivals[middle:])
 
     async def _quarantine(self, arrival: Arrival, fault: Exception) -> None:
-        _log.error("event_undecidable", receipt=arrival.envelope.receiptid, error=type(fault).__name__)
+        envelope = arrival.envelope
+        about = named(traceparent=envelope.traceparent, tenant=envelope.tenantid, receipt=envelope.receiptid)
+        _log.error("event_undecidable", error=type(fault).__name__, **about)
         unreadable = quarantine.unreadable(arrival, fault)
         try:
             async with self._pool.acquire() as conn, conn.transaction():
@@ -197,7 +201,8 @@ class Consumer:
 
     async def _put_away(self, unreadable: Sequence[Unreadable]) -> None:
         for item in unreadable:
-            _log.error("event_unreadable", tenant=item.tenant, sequence=item.sequence, error=item.error)
+            about = named(tenant=item.tenant, receipt=item.receiptid)
+            _log.error("event_unreadable", sequence=item.sequence, error=item.error, **about)
         if unreadable:
             async with self._pool.acquire() as conn, conn.transaction():
                 await quarantine.keep(conn, unreadable)

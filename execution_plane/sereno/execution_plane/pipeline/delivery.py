@@ -12,6 +12,7 @@ from sereno.execution_plane.pipeline import commit, guard_state, store
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.resolution import Resolution, concerned, keyed
 from sereno.execution_plane.pipeline.round import Decided, Setting
+from sereno.execution_plane.pipeline.traced import Times
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import faults
@@ -27,10 +28,11 @@ Clock = Callable[[AnyConnection], Awaitable[datetime]]
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What one transaction did: the arrivals that it decided, and the messages that became claimable."""
+    """What one transaction did, and when: the arrivals that it decided, and the messages that became claimable."""
 
     decided: Sequence[Decided]
     messages: Sequence[Message]
+    times: Times
 
 
 async def deliver(
@@ -44,18 +46,21 @@ async def deliver(
     Locks are taken in the one order of the plane: the stop's key, subscription state, then bodies and keys, then
     budgets, batches, messages, logs.
     """
+    began = time.time_ns()
     stops = await stop.scopes(conn, {a.envelope.tenantid for a in arrivals})
     memories = await guard_state.lock_state(conn, _keys(arrivals))
     decided = await store.decided_receipts(conn, arrivals)
     fresh = keyed(arrival for arrival in arrivals if arrival.envelope.receiptid not in decided)
     if not fresh:
-        return Delivered((), ())
+        return Delivered((), (), Times(began, began, began))
     taken = await store.take_bodies(conn, fresh)
     ledger = await load(conn, fresh, memories, stops)
     known = await store.load_occurrences(conn, fresh)
     ledger.occurrences = dict(known)
     ledger.bodies = await store.load_bodies(conn, taken)
+    loaded = time.time_ns()
     done = await resolve(conn, fresh, ledger, policy_valid_until, clock)
+    times = Times(began, loaded, time.time_ns())
     done.known = known.keys()
     faults.point("pipeline.after_decide")
     await store.settle_bodies(conn, taken, done.ledger)
@@ -66,7 +71,7 @@ async def deliver(
     await commit.drop_items(conn, commit.dropped(done.flushed), done.setting.database)
     await store.write_due_instants(conn, done.decided)
     await commit.tell(conn, done)
-    return Delivered(done.decided, messages)
+    return Delivered(done.decided, messages, times)
 
 
 def _keys(arrivals: Sequence[Arrival]) -> set[SubscriptionKey]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Sequence
 from uuid import UUID
 
@@ -10,7 +11,15 @@ from sereno.execution_plane.guards.batch import OpenBatch
 from sereno.execution_plane.guards.changes import Close
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.pipeline import commit, guard_changes, guard_state, meters, quarantine, store
+from sereno.execution_plane.pipeline import (
+    commit,
+    guard_changes,
+    guard_state,
+    meters,
+    quarantine,
+    store,
+    traced,
+)
 from sereno.execution_plane.pipeline.columns import columns
 from sereno.execution_plane.pipeline.delivery import Clock
 from sereno.execution_plane.pipeline.directory import Directory
@@ -19,8 +28,8 @@ from sereno.execution_plane.pipeline.round import Setting
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import faults, queries
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.message import Message
 from sereno.mailbox.wake import Wake, mailboxes
 
@@ -70,6 +79,7 @@ class Flusher:
 
     async def _settle(self, keys: Sequence[Key]) -> None:
         """In one transaction; when the data of one is at fault, in as few as set it apart."""
+        began = time.time_ns()
         try:
             async with self._pool.acquire() as conn, conn.transaction():
                 messages = await flush_batches(conn, keys, self._directory)
@@ -77,12 +87,15 @@ class Flusher:
             if not quarantine.is_fault_of_data(fault):
                 raise
             if len(keys) == 1:
-                _log.error("not_flushed", batch=str(keys[0][1]), error=type(fault).__name__)
+                tenant, batch, name = keys[0]
+                about = named(tenant=tenant, subscription=name)
+                _log.error("not_flushed", batch=str(batch), error=type(fault).__name__, **about)
                 await _postpone(self._pool, keys[0])
                 return
         else:
             faults.point("flushing.after_commit")
             meters.deposited(messages)
+            traced.woken(messages, began)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2

@@ -7,6 +7,7 @@ person has said whether it is delivered or dropped.
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from asyncpg import Record
 from sereno.envelope.decode import loads_envelope
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.guards.suspension import guard_of
-from sereno.execution_plane.pipeline import commit, guard_state, meters, quarantine, store
+from sereno.execution_plane.pipeline import commit, guard_state, meters, quarantine, store, traced
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.columns import Row, as_json, columns
 from sereno.execution_plane.pipeline.delivery import Clock, load, resolve
@@ -28,8 +29,8 @@ from sereno.execution_plane.pipeline.resolution import Resolution, keyed
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import logger
 from sereno.mailbox.message import Message
 from sereno.mailbox.wake import Wake, mailboxes
 
@@ -92,6 +93,7 @@ class Releaser:
 
     async def _settle(self, keys: Sequence[Key]) -> None:
         """In one transaction; when the data of one is at fault, in as few as set it apart."""
+        began = time.time_ns()
         try:
             async with self._pool.acquire() as conn, conn.transaction():
                 messages = await release(conn, keys, self._directory)
@@ -99,10 +101,13 @@ class Releaser:
             if not quarantine.is_fault_of_data(fault):
                 raise
             if len(keys) == 1:
-                _log.error("not_released", receipt=str(keys[0][1]), error=type(fault).__name__)
+                tenant, receipt, name = keys[0]
+                about = named(tenant=tenant, receipt=str(receipt), subscription=name)
+                _log.error("not_released", error=type(fault).__name__, **about)
                 return
         else:
             meters.deposited(messages)
+            traced.woken(messages, began)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2

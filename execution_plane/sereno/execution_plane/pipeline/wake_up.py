@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from sereno.envelope.trace_context import below, is_sampled, is_traceparent
 from sereno.execution_plane.guards.batch import BatchItem, OpenBatch
 from sereno.execution_plane.guards.budget import Reservation
 from sereno.execution_plane.guards.changes import Change, Reserve
@@ -42,7 +43,9 @@ def message_of(passage: Passage, attributes: Mapping[str, Any], told: Told) -> M
         [attributes],
         ancestors=passage.given.state.ancestors,
         serial_key=activation.serial_key,
-        context=_context(passage.subscription, attributes, passage.changes, told),
+        context=_context(
+            passage.subscription, attributes, passage.changes, told, _trace(message, [attributes])
+        ),
     )
 
 
@@ -55,7 +58,8 @@ def message_of_batch(
 ) -> Message:
     """The message that a batch becomes: every envelope of it in order of arrival, and a bounded digest."""
     envelopes = [item.attributes for item in sorted(items, key=lambda item: item.place)]
-    context = _context(subscription, envelopes[-1], flushed.changes, told)
+    trace = _trace(flushed.message, envelopes)
+    context = _context(subscription, envelopes[-1], flushed.changes, told, trace)
     context["batch"] = {"id": str(batch.id), "key": batch.key or None, **digest(envelopes)}
     return _message(
         flushed.message,
@@ -94,19 +98,35 @@ def _message(
     )
 
 
+def _trace(message: UUID, envelopes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The place of the message in the trace of its cause: of several, of the last whose spans are kept.
+
+    The span is named by the message, so that nothing has to be drawn here, and a round that is done again names it alike.
+    """
+    traced = [one for one in envelopes if is_traceparent(str(one.get("traceparent", "")))]
+    cause = next((one for one in reversed(traced) if is_sampled(one["traceparent"])), None)
+    if cause is None:
+        if not traced:
+            return {}
+        cause = traced[-1]
+    found = {"traceparent": below(cause["traceparent"], message.hex[16:])}
+    state = cause.get("tracestate")
+    return {**found, "tracestate": state} if isinstance(state, str) else found
+
+
 def _context(
-    subscription: Subscription, attributes: Mapping[str, Any], changes: Sequence[Change], told: Told
+    subscription: Subscription,
+    attributes: Mapping[str, Any],
+    changes: Sequence[Change],
+    told: Told,
+    trace: Mapping[str, str],
 ) -> dict[str, Any]:
     context: dict[str, Any] = {
         "on_behalf_of": attributes.get("onbehalfof"),
         "attributed_to": subscription.owner,
         "workspace": subscription.workspace,
         "source": subscription.origin,
-        "trace": {
-            name: attributes[name]
-            for name in ("traceparent", "tracestate")
-            if attributes.get(name) is not None
-        },
+        "trace": trace,
     }
     reserved = next((change.reservation for change in changes if isinstance(change, Reserve)), None)
     if reserved is not None:

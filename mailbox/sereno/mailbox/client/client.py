@@ -11,6 +11,7 @@ import httpx
 from sereno.envelope.identifiers import to_people
 from sereno.mailbox.client.answers import MailboxRefusedError, MailboxUnansweredError, headers, reading
 from sereno.mailbox.client.leased_message import LeasedMessage
+from sereno.mailbox.engine import tracing
 from sereno.mailbox.lease_items import AckItem, Answer, EmitItem, ParkItem, ReleaseItem, RenewItem, Status
 
 REQUEST_SECONDS = 10.0
@@ -168,7 +169,7 @@ class MailboxClient:
 
     async def _post(self, path: str, body: Mapping[str, Any], timeout: float) -> Any:  # noqa: ASYNC109 - httpx enforces it
         try:
-            answer = await self._http.post(path, json=body, timeout=timeout)
+            answer = await self._http.post(path, json=body, headers=tracing.headers(), timeout=timeout)
         except httpx.HTTPError as fault:
             raise MailboxUnansweredError(f"the mailbox does not answer: {type(fault).__name__}") from fault
         return reading(answer)

@@ -39,6 +39,12 @@ class LeasedMessage:
         return list(self.document.get("answers", []))
 
     @property
+    def trace(self) -> Mapping[str, Any]:
+        """`traceparent` and `tracestate` of the span that led here, where there is one."""
+        trace = self.document.get("context", {}).get("trace")
+        return trace if isinstance(trace, Mapping) else {}
+
+    @property
     def token(self) -> int:
         """Names the lease; resources that compare tokens take this one."""
         return int(self.document["lease"]["token"])

@@ -12,6 +12,7 @@ from sereno.mailbox.cli.discovery import discover
 from sereno.mailbox.cli.exits import CommandError, Exit, of_status
 from sereno.mailbox.client import MailboxRefusedError, MailboxUnansweredError
 from sereno.mailbox.commands.options import Agent, Data, Tenant, Token, Url, duration
+from sereno.mailbox.engine import tracing
 from sereno.mailbox.exec import Command, Rendering
 from sereno.mailbox.worker import Handler, Worker
 from sereno.mailbox.worker.lane import MAX_CONCURRENCY, MAX_PREFETCH, LaneSettings
@@ -88,7 +89,7 @@ def serve(
     *,
     close: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Run a worker with one handler to its end, then `close`. Raises `CommandError`."""
+    """Run a worker with one handler to its end, then `close`; its spans go where the environment says. Raises `CommandError`."""
 
     async def run() -> None:
         try:
@@ -99,11 +100,17 @@ def serve(
 
     worker.add(settings, handler)
     try:
+        tracing.start("worker")
+    except ValueError as fault:
+        raise CommandError(str(fault)) from fault
+    try:
         asyncio.run(run())
     except MailboxRefusedError as refused:
         raise CommandError(str(refused), of_status(refused.status)) from refused
     except MailboxUnansweredError as fault:
         raise CommandError(f"{address}: {fault}", Exit.UNREACHABLE) from fault
+    finally:
+        tracing.stop()
 
 
 def lane_settings(agent: str, *, concurrency: int, prefetch: int = 0, lease: str | None) -> LaneSettings:

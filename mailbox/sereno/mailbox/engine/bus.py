@@ -139,7 +139,7 @@ async def _within(seconds: float, work: Coroutine[None, None, None]) -> None:
 
 
 async def _report(fault: Exception) -> None:
-    from sereno.mailbox.engine.telemetry import logger  # noqa: PLC0415 - telemetry may log over this module
+    from sereno.mailbox.engine.logs import logger  # noqa: PLC0415 - logs may go over this module
 
     logger("bus").warning("nats_error", error=_reason(fault))
 

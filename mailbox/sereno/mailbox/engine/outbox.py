@@ -6,23 +6,34 @@ the relay publishes later; in the second it publishes again, and the consumer kn
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import asyncpg
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
+from opentelemetry.trace import SpanKind
 
-from sereno.mailbox.engine import faults, queries
+from sereno.envelope.envelope import Envelope
+from sereno.mailbox.engine import faults, queries, tracing
+from sereno.mailbox.engine import semantics as names
 from sereno.mailbox.engine.bus import PUBLISH_TIMEOUT_SECONDS
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
 
 POSITION_HEADER = "Sereno-Position"
+TRACE_HEADER = "traceparent"
 KEEP_PUBLISHED_SECONDS = 3600.0
 _BATCH = 500
 _IDLE_SECONDS = 0.05
 _PRUNE_EVERY_SECONDS = 60.0
+
+_SENT = {
+    names.MESSAGING_SYSTEM: names.NATS,
+    names.MESSAGING_OPERATION: "send",
+    names.MESSAGING_DESTINATION: names.INGRESS,
+}
 
 _DDL = """
 CREATE TABLE {schema}.outbox (
@@ -57,6 +68,14 @@ def ddl(schema: str) -> str:
 
 def _statement(schema: str, name: str) -> str:
     return queries.load("sereno.mailbox.engine", "outbox.sql")[name].format(schema=schema)
+
+
+def traced(envelopes: Iterable[Envelope]) -> Mapping[str, str]:
+    """The headers of a row with these events: the trace of the first whose spans are kept."""
+    for envelope in envelopes:
+        if tracing.kept(envelope.traceparent):
+            return {TRACE_HEADER: envelope.traceparent}
+    return {}
 
 
 async def append(
@@ -136,8 +155,15 @@ class Relay:
         return len(done)
 
     async def _publish(self, row: asyncpg.Record) -> None:
-        headers = {**row["headers"], POSITION_HEADER: f"{self._schema}:{row['position']}"}
-        await self._jetstream.publish(row["subject"], row["payload"], headers=headers)
+        headers, began = row["headers"], time.time_ns()
+        marked = {**headers, POSITION_HEADER: f"{self._schema}:{row['position']}"}
+        await self._jetstream.publish(row["subject"], row["payload"], headers=marked)
+        self._trace(headers.get(TRACE_HEADER), began)
+
+    def _trace(self, at: str | None, began: int) -> None:
+        if tracing.kept(at):
+            about = {**_SENT, names.PLANE: self._schema}
+            tracing.record(names.SEND, tracing.child(at), at, began, kind=SpanKind.PRODUCER, attributes=about)
 
 
 async def lag(connection: "asyncpg.Connection[asyncpg.Record]", schema: str) -> tuple[int, float]:

@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from sereno.mailbox.engine import known_settings
+from sereno.mailbox.engine.sampling import DEFAULT_PER_SECOND
 
 Sources = tuple[PydanticBaseSettingsSource, ...]
 
@@ -65,6 +66,11 @@ class Settings(BaseSettings):
     )
     control_url: str = Field("http://127.0.0.1:7700", description="where others reach the control plane")
     execution_url: str = Field("http://127.0.0.1:7701", description="where others reach the execution plane")
+    notice_sinks: tuple[dict[str, Any], ...] = Field(
+        (),
+        description="control plane: where notices go besides the inbox, a JSON list of mappings with `name`, `kind` "
+        "(log, webhook, email or ntfy) and more; empty: the log",
+    )
     signing_key_file: Path | None = Field(
         None, description="control plane: Ed25519 key (PEM) that signs manifests"
     )
@@ -96,6 +102,12 @@ class Settings(BaseSettings):
     )
     calendar_folder: Path | None = Field(
         None, description="the folder in which calendar files may lie; none: anywhere the listeners can read"
+    )
+    traces_per_second: float = Field(
+        DEFAULT_PER_SECOND,
+        ge=0,
+        description="traces that begin in a process and are kept, at most a second, where spans are sent and "
+        "OTEL_TRACES_SAMPLER says nothing else",
     )
     json_logs: bool = Field(True, description="logs as JSON lines; false for people")
 

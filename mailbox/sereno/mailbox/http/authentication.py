@@ -7,6 +7,7 @@ from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from sereno.mailbox.bearer import LeaseBearers
+from sereno.mailbox.engine import tracing
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.principal import Principal
 
@@ -39,7 +40,9 @@ class Callers:
         return principal
 
     async def holder(self, request: Request, _described: _Shown = None) -> Principal:
-        """The same, or who shows the bearer of one lease."""
+        """The same, or who shows the bearer of one lease; what it does stands below the `traceparent` that it sends."""
+        if tracing.active():
+            tracing.called_by(request.headers.get("traceparent"))
         token = self._bearers.token_of(_bearer(request))
         return Principal("lease", token=token) if token is not None else await self.member(request)
 

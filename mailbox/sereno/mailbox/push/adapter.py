@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sereno.mailbox import prompt
+from sereno.mailbox.engine import tracing
 from sereno.mailbox.outbound import AddressRefusedError, Outbound, UnansweredError
 from sereno.mailbox.push.credentials import Credentials
 from sereno.mailbox.push.template import Template
@@ -37,6 +38,7 @@ class Push:
             "webhook-id": name,
             "webhook-timestamp": str(now),
             "idempotency-key": name,
+            **tracing.headers(),
             **self.credentials.headers(name, now, body),
         }
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from sereno.mailbox.client import answers
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.logs import logger
 
 SHARE = 3
 """A lease is renewed when a third of it is over: two beats may fail before it is lost."""

@@ -8,7 +8,7 @@ from typing import Any
 from sereno.envelope import media_type
 from sereno.mailbox import joined_ack
 from sereno.mailbox.client import MailboxClient, MailboxRefusedError, MailboxUnansweredError
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.logs import logger
 from sereno.mailbox.lease_items import AckItem, Answer, EmitItem, ParkItem, ReleaseItem, Status
 from sereno.mailbox.lease_lost import LeaseLostError
 from sereno.mailbox.worker.heartbeat import Heartbeat

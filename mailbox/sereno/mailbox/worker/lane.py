@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from opentelemetry.trace import Span
+
 from sereno.mailbox.client import LeasedMessage, MailboxClient, MailboxError
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.logs import logger
 from sereno.mailbox.lease_items import AckItem, ParkItem, ReleaseItem
+from sereno.mailbox.worker import running
 from sereno.mailbox.worker.delivery import Accepted, Delivery, Park, Release, Result
 from sereno.mailbox.worker.heartbeat import Heartbeat
 from sereno.mailbox.worker.holding import MAX_REASON, End, Holding
@@ -124,6 +127,10 @@ class Lane:
 
     async def _handle(self, delivery: Delivery) -> None:
         """One message from its start to the end of its lease; whatever happens here concerns no other."""
+        with running.running(delivery) as span:
+            await self._run(delivery, span)
+
+    async def _run(self, delivery: Delivery, span: Span) -> None:
         holding = delivery.holding
         work = asyncio.ensure_future(self._work(delivery))
         holding.runs(work)
@@ -135,6 +142,7 @@ class Lane:
         if holding.lost.is_set():
             self._log_loss(delivery)
         else:
+            running.ended(span, end)
             await holding.close(end)
 
     async def _end(self, work: "asyncio.Future[object]", holding: Holding) -> End:

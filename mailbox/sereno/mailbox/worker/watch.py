@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from sereno.mailbox.client import MailboxClient, MailboxError
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.logs import logger
 from sereno.mailbox.lease_items import Answer, Status
 
 EVERY_SECONDS = 2.0

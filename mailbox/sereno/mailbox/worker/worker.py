@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from sereno.mailbox.client import MailboxClient, MailboxError, MailboxUnansweredError
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.logs import logger
 from sereno.mailbox.worker.heartbeat import Heartbeat
 from sereno.mailbox.worker.holding import RETRY_SECONDS
 from sereno.mailbox.worker.lane import Handler, Lane, LaneSettings, expect_handler

@@ -31,3 +31,17 @@ async def test_who_comes_alone_never_waits() -> None:
         else:
             raise AssertionError("it waited")
         await asyncio.sleep(0)
+
+
+async def test_who_gives_up_takes_no_place() -> None:
+    turns, passed = Turns(1), list[int]()
+
+    async def come(number: int) -> None:
+        await turns.take()
+        passed.append(number)
+
+    coming = [asyncio.create_task(come(number)) for number in range(4)]
+    await asyncio.sleep(0)
+    coming[1].cancel()
+    await asyncio.gather(*coming, return_exceptions=True)
+    assert passed == [0, 2, 3]

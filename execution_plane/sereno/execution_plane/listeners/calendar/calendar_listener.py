@@ -1,5 +1,6 @@
 """The calendar listener: what is due around the entries of calendars, each occurrence emitted once whoever looks."""
 
+import time
 from collections.abc import Callable
 from datetime import datetime
 from typing import ClassVar
@@ -7,13 +8,15 @@ from typing import ClassVar
 from sereno.envelope.encode import dumps_batch
 from sereno.envelope.envelope import Envelope
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
+from sereno.execution_plane.listeners import traced
 from sereno.execution_plane.listeners.calendar import calendars
 from sereno.execution_plane.listeners.calendar.followed import Due, Followed
 from sereno.execution_plane.listeners.calendar.plan import settle
 from sereno.execution_plane.listeners.calendar.signal import of_occurrence
 from sereno.execution_plane.listeners.schedules import by_tenant
 from sereno.mailbox.connection import AnyConnection, AnyPool
-from sereno.mailbox.engine import bus, faults, outbox
+from sereno.mailbox.engine import bus, faults, outbox, tracing
+from sereno.mailbox.engine import semantics as names
 from sereno.mailbox.engine.telemetry import counter, histogram
 
 CLAIM = 50
@@ -34,6 +37,7 @@ class CalendarListener:
 
     async def observe(self, now: datetime) -> int:
         """See `Listener.observe`."""
+        began = time.time_ns()
         async with self._pool.acquire() as connection, connection.transaction():
             followed = await calendars.claim_due(connection, now, CLAIM)
             if not followed:
@@ -42,6 +46,7 @@ class CalendarListener:
             await outbox.append(connection, "execution", _outgoing(signals))
             faults.point("listener.before_commit")
         faults.point("listener.after_commit")
+        traced.fired(names.FIRE_CALENDAR, signals, now, began)
         for tenant, group in by_tenant(signals).items():
             _written.add(len(group), {"tenant": tenant, "family": self.family})
         for signal in signals:
@@ -62,12 +67,12 @@ class CalendarListener:
 
     def _signal(self, due: Due, now: datetime) -> Envelope:
         receiptid = str(uuid7(int(now.timestamp() * 1000), self._randomness(RANDOM_BYTES)))
-        return of_occurrence(due, receiptid, now)
+        return of_occurrence(due, receiptid, now, tracing.begin())
 
 
 def _outgoing(envelopes: list[Envelope]) -> list[outbox.Outgoing]:
     return [
-        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(group[start : start + _PER_MESSAGE]))
+        outbox.Outgoing(bus.ingress_subject(tenant), tenant, dumps_batch(part), outbox.traced(part))
         for tenant, group in by_tenant(envelopes).items()
-        for start in range(0, len(group), _PER_MESSAGE)
+        for part in (group[at : at + _PER_MESSAGE] for at in range(0, len(group), _PER_MESSAGE))
     ]

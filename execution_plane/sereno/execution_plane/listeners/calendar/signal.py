@@ -13,7 +13,7 @@ from sereno.execution_plane.listeners.calendar.followed import Due
 _LONGEST_UID = 1_000
 
 
-def of_occurrence(due: Due, receiptid: str, now: datetime) -> Envelope:
+def of_occurrence(due: Due, receiptid: str, now: datetime, traceparent: str | None = None) -> Envelope:
     """The signal of one occurrence: `time` is when it was due, `recordedtime` is now.
 
     Whoever may write to the calendar wrote what it says, so it is not trusted.
@@ -38,6 +38,7 @@ def of_occurrence(due: Due, receiptid: str, now: datetime) -> Envelope:
             recordedtime=now,
             dedupkey=occurrence.key,
             trust="untrusted",
+            traceparent=traceparent,
         ),
     )
 
