@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.dashboards.prove import told
 from tests.e2e.running import Running, endpoint_url, figures, github_headers, pull_request, running, until
-from tests.e2e.test_metrics import ENDPOINT, SUBSCRIPTION, series
+from tests.e2e.test_metrics import ENDPOINT, SUBSCRIPTION, has_begun, series
 
 SUBSCRIPTIONS, MESSAGES = 10_000, 100_000
 AT_ONCE = 500
@@ -47,9 +47,7 @@ def main(subscriptions: int, messages: int) -> int:
         url = endpoint_url(sereno.apply(ENDPOINT + SUBSCRIPTION.format(number=0)))
         sent(sereno, url, 0)
         until(lambda: deposits(sereno) == 1)
-        until(
-            lambda: 'sereno_mailbox_messages{state="ready",tenant="default"}' in figures(sereno, "pipeline")
-        )
+        until(lambda: has_begun(sereno))
         before = series(sereno)
         for first in range(1, subscriptions, AT_ONCE):
             numbers = range(first, min(first + AT_ONCE, subscriptions))

@@ -38,6 +38,14 @@ def series(sereno: Running) -> set[str]:
     return {f"{process} {name}" for process in sereno.probes for name in figures(sereno, process)}
 
 
+def has_begun(sereno: Running) -> bool:
+    """Whether what the first wake-up begins is shown: its mailbox, and this plane's audit chain."""
+    chain = 'sereno_audit_records{plane="execution",tenant="default"}'
+    shown = figures(sereno, "pipeline")
+    mailbox = 'sereno_mailbox_messages{state="ready",tenant="default"}'
+    return mailbox in shown and chain in shown and chain in figures(sereno, "gateway")
+
+
 def send(sereno: Running, url: str, number: int, waking: int) -> None:
     """One webhook, and so many wake-ups of it."""
     before = figures(sereno, "pipeline").get(DELIVERED, 0)
@@ -54,7 +62,7 @@ def test_what_people_declare_and_send_adds_no_series(installation: Running) -> N
     url = next(item["url"] for item in applied["objects"] if item["kind"] == "Endpoint")
     send(sereno, url, 9000, waking=1)
     # What follows from the first of its kind: the reports of a plane, and looks that were not due yet.
-    until(lambda: 'sereno_mailbox_messages{state="ready",tenant="default"}' in figures(sereno, "pipeline"))
+    until(lambda: has_begun(sereno))
     before = series(sereno)
     sereno.apply(ENDPOINT + "".join(SUBSCRIPTION.format(number=number) for number in range(20)))
     for number in range(9001, 9004):
