@@ -28,6 +28,9 @@ help:
 	@echo 'make test              all tests, in parallel'
 	@echo 'make fmt               format and mend what ruff can mend'
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
+	@echo 'make dashboards        build the Grafana dashboards again from their code'
+	@echo 'make prove-dashboards  promtool on rules and metrics, and every panel of a running Sereno asked of a real Prometheus'
+	@echo 'make prove-cardinality  10,000 subscriptions and 100,000 messages, and not one series more'
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second; fails when a 202 or a renewal takes too long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
@@ -77,6 +80,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m sereno.deploy.schema_export --check
+	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards --check
 
 test: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(JOBS) $(PYTEST)
@@ -87,6 +91,15 @@ fmt: $(VENV)/dev.stamp
 
 schemas: $(VENV)/dev.stamp
 	$(BIN)/python -m sereno.deploy.schema_export
+
+dashboards: $(VENV)/dev.stamp
+	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards
+
+prove-dashboards: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.dashboards.prove
+
+prove-cardinality: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.dashboards.cardinality
 
 trace: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.trace

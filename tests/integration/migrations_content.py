@@ -4,6 +4,7 @@ CONTENT: dict[str, tuple[str, ...]] = {
     "mailbox": (
         "select mailbox.set_limit('acme', 'triage', 20)",
         "insert into mailbox.stop (scope, reason, principal) values ('acme/agent/triage', 'tests', 'user:marta')",
+        "insert into mailbox.stop (scope, reason, principal) values ('acme/connector/mail', 'tests', 'user:marta')",
     ),
     "execution": (
         """

@@ -23,13 +23,19 @@ from sereno.control_plane.catalog.plan import Intent, Step, step
 from sereno.control_plane.catalog.refusal import Refusal
 from sereno.control_plane.committing import commit
 from sereno.control_plane.minting import new_id
-from sereno.control_plane.store import approvals, event_store, heads, rights
+from sereno.control_plane.store import approvals, event_store, heads, notices, rights
 from sereno.control_plane.store.engine import driver
 from sereno.control_plane.store.event_store import Append, StreamId, current_versions, read_streams
+from sereno.control_plane.store.notices import Notice
+from sereno.envelope.identifiers import to_people
 from sereno.mailbox.engine import outbox
+from sereno.mailbox.engine.telemetry import counter
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.policy.authority import may, of_approval
 from sereno.subscriptions.policy.remedy import remedy, sentence
+
+_resolved = counter("sereno.approvals.resolved")
+_answers = counter("sereno.answers.given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,9 @@ async def _ask(connection: AsyncConnection, one: Step, by: Caller, at: datetime)
             return None
         events = deciding.decide(standing, Supersede("something else was asked for in its place"))
         await _write(connection, standing, events, by.name, at)
+    # A series that begins with its first decision hides that decision from whoever looks at its rise.
+    for outcome in ("approved", "denied"):
+        _resolved.add(0, {"tenant": subject.tenant, "outcome": outcome})
     asked = Ask(
         id=new_id(at),
         subject=subject,
@@ -94,10 +103,18 @@ async def _ask(connection: AsyncConnection, one: Step, by: Caller, at: datetime)
         base_version=one.before.version if one.before else 0,
         expires=at + deciding.VALIDITY,
     )
-    await approvals.write(
+    after = await approvals.write(
         connection, subject.tenant, None, asked.id, deciding.asked(asked), actor=by.name, at=at
     )
+    await notices.put(connection, [_notice(after)])
     return None
+
+
+def _notice(one: Approval) -> Notice:
+    identifier = to_people("apr", str(one.id))
+    text = f"{one.asked_by} asks for {one.subject.kind} {one.subject.name} ({', '.join(one.reasons)}): {identifier}"
+    data = {"approval": identifier, "digest": one.digest, "asked_by": one.asked_by}
+    return Notice(one.subject.tenant, f"approval/{identifier}", text, one.created_at, data)
 
 
 async def _write(
@@ -109,9 +126,13 @@ async def _write(
 ) -> Approval | Refusal:
     if isinstance(events, Refusal) or not events:
         return events if isinstance(events, Refusal) else before
-    return await approvals.write(
+    after = await approvals.write(
         connection, before.subject.tenant, before, before.id, events, actor=actor, at=at
     )
+    if after.state != "pending":
+        cause = f"approval/{to_people('apr', str(after.id))}"
+        await notices.done(connection, after.subject.tenant, cause, at)
+    return after
 
 
 async def resolve(
@@ -135,7 +156,9 @@ async def resolve(
             return done
         versions = await heads.versions(connection, [tenant])
         await connection.commit()
-        return Resolved(after, versions[tenant])
+    if after.state != "pending":
+        _resolved.add(1, {"tenant": tenant, "outcome": after.state})
+    return Resolved(after, versions[tenant])
 
 
 async def _permitted(
@@ -236,5 +259,7 @@ async def answer(
             recorded=at,
         )
         await recording.chain(connection, recorded)
+        await notices.done(connection, tenant, f"waiting/{message}", at)
         await connection.commit()
+    _answers.add(1, {"tenant": tenant, "outcome": str(said.get("outcome"))})
     return None

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from sereno.control_plane import recording
@@ -126,11 +125,12 @@ async def release(
 
 async def standing(connection: AsyncConnection) -> Sequence[Stop]:
     """The stops that are recorded as engaged, in every tenant."""
+    later = EVENT.alias()
+    same = (later.c.tenant_id == EVENT.c.tenant_id) & (later.c.stream == EVENT.c.stream)
     newest = (
         select(EVENT)
-        .where(EVENT.c.stream.like(f"{PREFIX}%"))
-        .ext(distinct_on(EVENT.c.tenant_id, EVENT.c.stream))
-        .order_by(EVENT.c.tenant_id, EVENT.c.stream, EVENT.c.version.desc())
+        .where(EVENT.c.stream.like(f"{PREFIX}%"), ~exists().where(same, later.c.version > EVENT.c.version))
+        .order_by(EVENT.c.tenant_id, EVENT.c.stream)
     )
     stops = [Stop.of(row) for row in (await connection.execute(newest)).mappings()]
     return [stop for stop in stops if stop.engaged]

@@ -4,8 +4,10 @@ import asyncio
 import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from sereno.execution_plane.gateway.secrets import Secrets
+from sereno.execution_plane.gauges.standing import sources
 from sereno.execution_plane.listeners.calendar.calendar_listener import CalendarListener
 from sereno.execution_plane.listeners.calendar.sources.caldav import CalDavSource
 from sereno.execution_plane.listeners.calendar.sources.feed import FeedSource
@@ -17,12 +19,20 @@ from sereno.execution_plane.listeners.listener import Clock, listen
 from sereno.execution_plane.listeners.mcp import connections
 from sereno.execution_plane.listeners.mcp.mcp_listener import McpListener
 from sereno.execution_plane.listeners.time_listener import TimeListener
-from sereno.execution_plane.process_engines import SCHEMA, checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import (
+    SCHEMA,
+    checks,
+    listening,
+    log_start,
+    open_engines,
+    readings,
+)
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server, probes
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.gauges import outbox
 from sereno.mailbox.outbound import Addresses, Limits
 from sereno.subscriptions.recurrence.calendar_text import MAX_BYTES
 
@@ -43,11 +53,13 @@ async def run(settings: Settings, stop: asyncio.Event, clock: Clock | None = Non
             time = clock or (lambda: _database_time(engines.pool))
             signalling = (TimeListener(engines.pool, os.urandom), CalendarListener(engines.pool, os.urandom))
             watching = (CalendarWatcher(engines.pool, calendar_sources(http, settings)),)
+            ready = partial(checks, engines, bus.INGRESS, bus.REPORTS)
+            looks = {"sources": sources(engines.pool), "outbox": outbox(engines.pool, SCHEMA)}
             log_start("listeners", settings)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(
                     http_server.serve(
-                        probes.app(lambda: checks(engines, bus.INGRESS, bus.REPORTS)), bound, stop
+                        probes.app(ready, readings(engines, ready, (), looks).refresh), bound, stop
                     )
                 )
                 tasks.create_task(listen(signalling, time, stop))

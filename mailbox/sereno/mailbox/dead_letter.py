@@ -130,5 +130,11 @@ def _waiting(row: Mapping[str, Any]) -> Notice:
         f"waiting/{message}",
         f"Message {message} of subscription {row['subscription']} for {row['agent']} waits for"
         f" an {'answer' if asked else row['waiting_for']}{asked}",
-        {"message": message, "agent": row["agent"], "waiting_for": row["waiting_for"]},
+        {
+            "message": message,
+            "agent": row["agent"],
+            "waiting_for": row["waiting_for"],
+            "question": row["question"],
+            "options": row["options"] or [],
+        },
     )

@@ -4,8 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from asyncpg import Record
+
 from sereno.mailbox.connection import AnyConnection
-from sereno.mailbox.engine import queries
+from sereno.mailbox.engine import outbox, queries
+from sereno.mailbox.engine.bus import report_subject
+from sereno.subscriptions.report import NoticeReport, dumps
+
+PLANE = "execution"
 
 _SQL = queries.load("sereno.mailbox", "notices.sql")
 
@@ -29,11 +35,28 @@ class Notice:
 
 
 async def record(conn: AnyConnection, notices: Iterable[Notice]) -> None:
-    """Write notices in the caller's transaction, one statement; what is known already is counted up."""
+    """Write notices in the caller's transaction; what is known already is counted up, and all of it is reported.
+
+    The control plane sends them on to people: it knows who may answer what.
+    """
     merged = _merge(notices)
     if merged:
         rows = [(n.tenant, n.cause, n.kind, n.text, dict(n.data), n.count) for n in merged]
-        await conn.execute(_SQL["record_notices"], *map(list, zip(*rows, strict=True)))
+        written = await conn.fetch(_SQL["record_notices"], *map(list, zip(*rows, strict=True)))
+        await outbox.append(conn, PLANE, [_report(row) for row in written])
+
+
+def _report(row: Record) -> outbox.Outgoing:
+    told = NoticeReport(
+        tenant=row["tenant_id"],
+        cause=row["cause"],
+        kind=row["kind"],
+        text=row["text"],
+        data=row["data"],
+        count=row["count"],
+        at=row["last_at"],
+    )
+    return outbox.Outgoing(report_subject(PLANE, told.tenant), told.tenant, dumps(told))
 
 
 def _merge(notices: Iterable[Notice]) -> Sequence[Notice]:

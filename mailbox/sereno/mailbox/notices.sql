@@ -6,6 +6,7 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::big
 order by tenant_id, cause
 on conflict (tenant_id, cause) do update set
     count = n.count + excluded.count, text = excluded.text, data = excluded.data, last_at = excluded.last_at
+returning tenant_id, cause, kind, text, data, count, last_at
 
 -- name: list_notices
 -- What concerns every tenant stands under `*`. Arguments: tenant (null: all), page size.

@@ -66,9 +66,10 @@ with clock as materialized (
         case when state = 'leased' then json_build_object('after', 'expired') end
     from removed, clock
 )
-select tenant_id, id, agent, subscription, 'ready' as state, null as serial_key, null as dead_of from returned
+select tenant_id, id, agent, subscription, 'ready' as state, null as serial_key, null as dead_of, true as lost
+from returned
 union all
-select tenant_id, id, agent, subscription, 'dead', serial_key, dead_of from removed
+select tenant_id, id, agent, subscription, 'dead', serial_key, dead_of, state = 'leased' from removed
 
 -- name: unanswered
 -- Parked work whose deadline passed without an answer. Arguments: page size.
@@ -98,9 +99,9 @@ with due as materialized (
 ), reminded as (
     update mailbox.parked p set remind_at = clock_timestamp() + make_interval(secs => p.remind_after)
     from due where p.tenant_id = due.tenant_id and p.id = due.id
-    returning p.tenant_id, p.id, p.waiting_for, p.question
+    returning p.tenant_id, p.id, p.waiting_for, p.question, p.options
 )
-select r.tenant_id, r.id, w.agent, w.subscription, r.waiting_for, r.question
+select r.tenant_id, r.id, w.agent, w.subscription, r.waiting_for, r.question, r.options
 from reminded r join mailbox.work w on w.tenant_id = r.tenant_id and w.id = r.id
 
 -- name: stalled_lines

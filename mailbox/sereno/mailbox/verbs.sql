@@ -131,7 +131,7 @@ with clock as materialized (
         cancel = null, cancel_to = null
     from live, clock
     where w.tenant_id = live.tenant_id and w.id = live.id
-    returning w.*, live.waiting_for, live.deadline, live.question
+    returning w.*, live.waiting_for, live.deadline, live.question, live.options
 ), waiting as (
     insert into mailbox.parked (
         tenant_id, id, waiting_for, question, options, dependency, deadline, remind_after, remind_at
@@ -152,7 +152,7 @@ with clock as materialized (
     from parked p join live l on l.tenant_id = p.tenant_id and l.id = p.id, clock
 )
 select token, 'ok' as status, deadline as until, 'parked' as state, tenant_id, id, agent, subscription,
-    waiting_for, question
+    waiting_for, question, options::json as options
 from parked
 
 -- name: resume

@@ -1,6 +1,6 @@
 """What the execution plane tells the control plane about subscriptions: counted outcomes and suspensions, never content."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
@@ -85,7 +85,23 @@ class StopReport(BaseModel):
     at: AwareDatetime
 
 
-Report = ActivityReport | SuspensionReport | SuspensionEnded | AuditEndReport | StopReport
+class NoticeReport(BaseModel):
+    """Something that a person should know, or should know again: the same `cause` is one notice. Tenant `*`: for all."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["sereno.report.notice"] = "sereno.report.notice"
+    schema_version: Literal[1] = 1
+    tenant: str = Field(min_length=1)
+    cause: str = Field(min_length=1)
+    kind: str
+    text: str
+    data: dict[str, Any]
+    count: int = Field(ge=1)
+    at: AwareDatetime
+
+
+Report = ActivityReport | SuspensionReport | SuspensionEnded | AuditEndReport | StopReport | NoticeReport
 """What one message on `sereno.reports.<plane>.<tenant>` may be."""
 _ADAPTER: TypeAdapter[Report] = TypeAdapter(Annotated[Report, Field(discriminator="type")])
 

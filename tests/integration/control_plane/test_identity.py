@@ -188,6 +188,7 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/approvals/{identifier}/deny": {"admin", "approver"},
     "POST /v1/answers/{message}": {"admin", "approver"},
     "GET /v1/stops": EVERYBODY,
+    "GET /v1/notices": EVERYBODY,
     "POST /v1/stops": OPERATORS,
     "POST /v1/stops/release": ADMINS,
     "GET /v1/policy": EVERYBODY,

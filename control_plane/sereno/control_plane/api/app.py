@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import Response
@@ -18,6 +19,8 @@ from sereno.control_plane.api import (
     endpoints,
     grants,
     identity,
+    links,
+    notices,
     reading,
     stops,
     testing,
@@ -26,11 +29,13 @@ from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
+from sereno.control_plane.recording import PLANE
 from sereno.control_plane.stop_orders import Orders
 from sereno.mailbox.audit.keys import Trusted
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.asking import Ask
-from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.engine.telemetry import logger
 
@@ -66,12 +71,15 @@ def create_app(
     judged: bool = False,
     ask: Ask | None = None,
     orders: Orders | None = None,
+    refresh: Refresh = no_gauges,
+    audit_standing: AuditStanding | None = None,
+    link_key: Ed25519PrivateKey | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
     Without `sealing_key`, the execution plane's, secrets can only be references. `checkpoints` is the file of signed ends
     of the audit chains, and `audit_keys` the keys by which they count. `judged` says that an evaluator of conditions is
-    configured, and `ask` asks the execution plane.
+    configured, `ask` asks the execution plane, and `link_key` signs the links by which people answer.
     """
     app = FastAPI(title=TITLE, version=VERSION, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.engine = engine
@@ -80,12 +88,14 @@ def create_app(
     app.state.checkpoints, app.state.audit_keys = checkpoints, audit_keys or {}
     app.state.judged, app.state.ask = judged, ask
     app.state.orders = orders or Orders()
+    app.state.audit_standing = audit_standing or AuditStanding(PLANE)
+    app.state.link_key = link_key
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
     problems.install(app)
     _install_database_problems(app)
-    problems.install_probes(app, ready)
+    problems.install_probes(app, ready, refresh)
     for router in (
         changing.router,
         endpoints.router,
@@ -98,8 +108,11 @@ def create_app(
         audit.router,
         testing.router,
         stops.router,
+        notices.router,
     ):
         app.include_router(router, responses=_PROBLEMS)
+
+    app.include_router(links.router)
 
     @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authenticate)])
     async def openapi() -> dict[str, object]:

@@ -46,7 +46,7 @@ async def list_approvals(
 async def show_approval(identifier: str, request: Request, access: Reader) -> models.ApprovalEntry:
     """What is asked for, by whom, why it waits, and until when."""
     async with request.app.state.engine.connect() as connection:
-        found = await approvals.one(connection, access.tenant, _number(identifier))
+        found = await approvals.one(connection, access.tenant, number(identifier))
     foreign = (
         access.caller.name.startswith("agent:") and found is not None and found.asked_by != access.caller.name
     )
@@ -73,7 +73,7 @@ async def deny(
 
 async def _resolve(request: Request, access: Access, identifier: str, said: Said) -> models.ResolvedAnswer:
     done = await approving.resolve(
-        request.app.state.engine, access.tenant, _number(identifier), said, by=access.caller, at=access.at
+        request.app.state.engine, access.tenant, number(identifier), said, by=access.caller, at=access.at
     )
     if isinstance(done, Refusal):
         raise refused([done])
@@ -108,7 +108,8 @@ async def answer(
     )
 
 
-def _number(identifier: str) -> UUID:
+def number(identifier: str) -> UUID:
+    """The approval that is meant. Raises `Problem`."""
     try:
         prefix, number = from_people(identifier)
     except ValueError as fault:

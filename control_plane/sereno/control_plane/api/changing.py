@@ -38,7 +38,8 @@ async def apply(body: models.ApplyRequest, request: Request, caller: Authenticat
     if state.ask is not None and not (body.dry_run or body.without_replay) and "condition" in body.documents:
         await replaying.judge(request, await _apply(state, body, caller, dry_run=True), caller.name)
     applied = await _apply(state, body, caller, dry_run=body.dry_run)
-    return request.app.state.renderer.applied(applied, dry_run=body.dry_run)  # type: ignore[no-any-return]
+    renderer: rendering.Renderer = state.renderer
+    return renderer.applied(applied, dry_run=body.dry_run)
 
 
 @router.post("/diff", tags=["catalog"], summary="Where catalog and documents differ")

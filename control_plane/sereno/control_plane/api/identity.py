@@ -12,6 +12,7 @@ from sereno.control_plane.api.authorising import Access, needs
 from sereno.control_plane.api.changing import Entered, move, moved
 from sereno.control_plane.api.reading import After, Limit, Reader, page
 from sereno.control_plane.api.refusing import bad_documents, refused, unknown
+from sereno.control_plane.api.rendering import Renderer
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.principal import ROLES, kind_of, unknown_roles
 from sereno.control_plane.catalog.refusal import Refusal
@@ -32,13 +33,13 @@ AGENT_SCOPE = "agent:"
 async def whoami(access: Entered) -> models.WhoAmI:
     """Principal, tenant, roles and scopes."""
     known = access.facts.subject(access.caller.name, access.at)
-    roles = set(known.roles) if known else set()
+    roles = frozenset(known.roles) if known else frozenset()
     return models.WhoAmI(
         principal=access.caller.name,
         tenant=access.tenant,
         every_tenant=access.caller.tenant != access.tenant,
         known=known is not None,
-        roles=sorted(roles | {more for role in roles for more in INHERITED[role]}),  # type: ignore[index]
+        roles=sorted(roles.union(*(more for role, more in INHERITED.items() if role in roles))),
         scopes=sorted(access.caller.scopes),
     )
 
@@ -58,7 +59,8 @@ async def show_principal(name: str, request: Request, access: Reader) -> models.
         item = await projection.one(connection, Address(access.tenant, "Principal", name))
     if item is None:
         raise unknown(Address(access.tenant, "Principal", name))
-    return request.app.state.renderer.entry(item)  # type: ignore[no-any-return]
+    renderer: Renderer = request.app.state.renderer
+    return renderer.entry(item)
 
 
 @router.post("/principals", status_code=201, tags=["identity"], summary="Declare a principal")

@@ -70,7 +70,8 @@ async def show_agent(name: str, request: Request, access: Reader) -> models.Cata
     """Also when it was deleted."""
     async with request.app.state.engine.connect() as connection:
         item = await _one(connection, Address(access.tenant, "Agent", name))
-    return request.app.state.renderer.entry(item)  # type: ignore[no-any-return]
+    renderer: Renderer = request.app.state.renderer
+    return renderer.entry(item)
 
 
 @router.get("/endpoints", tags=["endpoints"], summary="The declared endpoints")

@@ -3,17 +3,10 @@
 import typer
 
 from sereno.control_plane.commands import listing, stepping
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
     Name,
-    Tenant,
-    Token,
     Why,
-    control,
-    planes,
 )
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.group import group
@@ -31,64 +24,50 @@ def register(app: typer.Typer) -> None:
     agent_group.command("resume")(resume)
 
 
+@asks
 def list_agents(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List the declared agents."""
-    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
-    if json:
+    found = list(listing.every(call.client, PATH, call.tenant))
+    if call.json:
         print_json(found)
         return
     rows = ([a["name"], a["version"], a["state"], a["spec"]["adapter"], a["spec"]["owner"]] for a in found)
     print_table(("name", "version", "state", "adapter", "owner"), rows)
 
 
+@asks
 def show_agent(
     name: Name,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show one agent."""
-    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
+    listing.show(call.client, PATH, name, call.tenant, json=call.json)
 
 
+@asks
 def suspend(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let nothing wake an agent; who holds its work is told to stop."""
-    _move(planes(control_url, execution_url, token, data), "suspend", name, tenant, reason, json=json)
+    _move(call.found, "suspend", name, call.tenant, reason, json=call.json)
 
 
+@asks
 def resume(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let a suspended agent be woken again."""
-    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+    _move(call.found, "resume", name, call.tenant, reason, json=call.json)
 
 
 def _move(found: Discovery, verb: str, name: str, tenant: str | None, reason: str, *, json: bool) -> None:

@@ -6,15 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from sereno.control_plane.commands import listing, stepping
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
-    Tenant,
-    Token,
     control,
-    planes,
 )
 from sereno.control_plane.commands.principals import MaybeWhy
 from sereno.mailbox.cli.client import Client, segment
@@ -38,24 +32,19 @@ def register(app: typer.Typer) -> None:
     approvals_group.command("answer")(answer)
 
 
+@asks
 def list_approvals(
     *,
     state: Annotated[
         str, typer.Option(help="pending, approved, denied, superseded, expired, or all.")
     ] = "pending",
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List what waits for a person: requests, and parked work with its question."""
-    found = planes(control_url, execution_url, token, data)
     wanted = None if state == "all" else state
-    asked = control(found).get(PATH, tenant=tenant, state=wanted)["items"]
-    parked = list(_parked(found, tenant)) if state in {"pending", "all"} else []
-    if json:
+    asked = call.client.get(PATH, tenant=call.tenant, state=wanted)["items"]
+    parked = list(_parked(call.found, call.tenant)) if state in {"pending", "all"} else []
+    if call.json:
         print_json({"approvals": asked, "parked": parked})
         return
     rows = [
@@ -87,23 +76,21 @@ def _parked(found: Discovery, tenant: str | None) -> Iterator[Mapping[str, Any]]
             }
 
 
+@asks
 def show(
     identifier: Which,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show exactly what is asked for, by whom, why it waits, and its digest."""
-    known = listing.one(control(planes(control_url, None, token, data)), PATH, identifier, tenant)
-    if json:
+    known = listing.one(call.client, PATH, identifier, call.tenant)
+    if call.json:
         print_json(known)
     else:
         typer.echo(listing.as_yaml({key: value for key, value in known.items() if key != "document"}))
 
 
+@asks
 def approve(
     identifier: Which,
     *,
@@ -111,18 +98,15 @@ def approve(
         str | None, typer.Option(help="Only if it still asks for this; what it asks for now, if not given.")
     ] = None,
     reason: MaybeWhy = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Release a request, once; or say yes to parked work."""
-    found = planes(control_url, execution_url, token, data)
-    _word(found, identifier, "approve", {"reason": reason, "digest": digest}, tenant, json=json)
+    _word(
+        call.found, identifier, "approve", {"reason": reason, "digest": digest}, call.tenant, json=call.json
+    )
 
 
+@asks
 def deny(
     identifier: Which,
     *,
@@ -132,32 +116,29 @@ def deny(
     digest: Annotated[
         str | None, typer.Option(help="Only if it still asks for this; what it asks for now, if not given.")
     ] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Refuse a request, which is remembered; or say no to parked work."""
-    found = planes(control_url, execution_url, token, data)
-    _word(found, identifier, "deny", {"reason": reason, "digest": digest}, tenant, json=json)
+    _word(call.found, identifier, "deny", {"reason": reason, "digest": digest}, call.tenant, json=call.json)
 
 
+@asks
 def answer(
     identifier: Annotated[str, typer.Argument(metavar="MESSAGE", help="msg_… of the parked work.")],
     text: Annotated[str, typer.Argument(metavar="ANSWER", help="What the agent is told, as data.")],
     *,
     reason: MaybeWhy = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Answer the question of parked work; it goes on with the answer."""
-    client = control(planes(control_url, None, token, data))
-    _say(client, identifier, {"outcome": "answered", "answer": text, "reason": reason}, tenant, json=json)
+    client = call.client
+    _say(
+        client,
+        identifier,
+        {"outcome": "answered", "answer": text, "reason": reason},
+        call.tenant,
+        json=call.json,
+    )
 
 
 def _word(

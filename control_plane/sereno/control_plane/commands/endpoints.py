@@ -9,17 +9,10 @@ from urllib.parse import quote
 import typer
 
 from sereno.control_plane.commands import listing, stepping
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
     Name,
-    Tenant,
-    Token,
     Why,
-    control,
-    planes,
 )
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
@@ -49,6 +42,7 @@ def register(app: typer.Typer) -> None:
     endpoint.command("resume")(resume_endpoint)
 
 
+@asks
 def add_endpoint(
     name: Name,
     *,
@@ -61,12 +55,7 @@ def add_endpoint(
     algorithm: Annotated[str | None, typer.Option(help="hmac: sha1, sha256, sha384 or sha512.")] = None,
     max_body: Annotated[str | None, typer.Option(help="Largest body, such as 64KiB.")] = None,
     rate: Annotated[str | None, typer.Option(help="Most requests, such as 600/min.")] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Add an endpoint and print its URL; without a secret one is made and shown this once."""
     options = {
@@ -80,59 +69,45 @@ def add_endpoint(
         "rate": rate,
     }
     spec = {key: value for key, value in options.items() if value}
-    found = planes(control_url, execution_url, token, data)
     body = {"name": name, "spec": spec, "secret": _secret(seal)}
-    _answered(found, control(found).post(PATH, body, tenant=tenant), json=json)
+    _answered(call.found, call.client.post(PATH, body, tenant=call.tenant), json=call.json)
 
 
+@asks
 def rotate_endpoint(
     name: Name,
     *,
     secret: Annotated[str | None, typer.Option(help="env:NAME or file:PATH of the new secret.")] = None,
     seal: Seal = None,
     finish: Annotated[bool, typer.Option("--finish", help="End the older of two secrets.")] = False,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Put a new secret beside the one in use; later --finish ends the old one."""
-    found = planes(control_url, execution_url, token, data)
     body = {"reference": secret, "secret": _secret(seal), "finish": finish}
     path = f"{PATH}/{quote(name, safe='')}/rotate"
-    _answered(found, control(found).post(path, body, tenant=tenant), json=json)
+    _answered(call.found, call.client.post(path, body, tenant=call.tenant), json=call.json)
 
 
+@asks
 def pause_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let an endpoint wake nobody for a while; what arrives is recorded and not kept."""
-    _moved(planes(control_url, execution_url, token, data), "pause", name, tenant, reason, json=json)
+    _moved(call.found, "pause", name, call.tenant, reason, json=call.json)
 
 
+@asks
 def resume_endpoint(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let a paused endpoint go on."""
-    _moved(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json)
+    _moved(call.found, "resume", name, call.tenant, reason, json=call.json)
 
 
 def _secret(path: Path | None) -> str | None:
@@ -163,31 +138,25 @@ def _moved(found: Discovery, verb: str, name: str, tenant: str | None, reason: s
     stepping.told(found, answer, stepping.state(answer), json=json)
 
 
+@asks
 def list_endpoints(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List the declared endpoints with the URLs to which senders post."""
-    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
-    if json:
+    found = list(listing.every(call.client, PATH, call.tenant))
+    if call.json:
         print_json(found)
         return
     rows = ([e["name"], e["version"], e["state"], e["spec"]["scheme"], e["url"]] for e in found)
     print_table(("name", "version", "state", "scheme", "url"), rows)
 
 
+@asks
 def show_endpoint(
     name: Name,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show one endpoint and its URL."""
-    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
+    listing.show(call.client, PATH, name, call.tenant, json=call.json)

@@ -6,16 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from sereno.control_plane.commands import listing, stepping
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
-    Tenant,
-    Token,
     Why,
     control,
-    planes,
 )
 from sereno.control_plane.commands.principals import MaybeWhy
 from sereno.mailbox.cli.discovery import Discovery
@@ -36,6 +30,7 @@ def register(app: typer.Typer) -> None:
     grants_group.command("remove")(remove)
 
 
+@asks
 def add(
     *,
     to: Annotated[str, typer.Option(help="Who gets it, such as user:marta.")],
@@ -50,12 +45,7 @@ def add(
     expires: Annotated[str | None, typer.Option(help="When it ends, such as 2027-01-01T00:00:00Z.")] = None,
     name: Annotated[str | None, typer.Option(help="Its name; its text names it, if not given.")] = None,
     reason: MaybeWhy = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let a principal use an agent and have it woken, or have a source observed."""
     named = agent if agent is None or agent.startswith("agent:") else f"agent:{agent}"
@@ -69,9 +59,10 @@ def add(
         "expires": expires,
         "reason": reason,
     }
-    _give(planes(control_url, execution_url, token, data), body, tenant, json=json)
+    _give(call.found, body, call.tenant, json=call.json)
 
 
+@asks
 def deny(
     pattern: Annotated[str, typer.Argument(help="Such as agent:triage, webhook/* or com.zendesk.*.")],
     *,
@@ -79,16 +70,11 @@ def deny(
         str | None, typer.Option(help="Only for this principal or agent; for everybody, if not given.")
     ] = None,
     reason: MaybeWhy = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Forbid everything that fits a pattern, whatever was granted; `sereno grants remove` lifts it."""
     body = {"deny": pattern, "to": recipient, "reason": reason}
-    _give(planes(control_url, execution_url, token, data), body, tenant, json=json)
+    _give(call.found, body, call.tenant, json=call.json)
 
 
 def _give(found: Discovery, body: Mapping[str, Any], tenant: str | None, *, json: bool) -> None:
@@ -110,39 +96,32 @@ def _meaning(spec: Mapping[str, Any]) -> str:
     return f"{spec['to']} may {what}{until}"
 
 
+@asks
 def list_grants(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List grants and standing prohibitions."""
-    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
-    if json:
+    found = list(listing.every(call.client, PATH, call.tenant))
+    if call.json:
         print_json(found)
         return
     print_table(("name", "means", "by"), ([g["name"], _meaning(g["spec"]), g["created_by"]] for g in found))
 
 
+@asks
 def remove(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As `sereno grants list` shows it.")],
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Take a grant back, or lift a prohibition."""
-    found = planes(control_url, execution_url, token, data)
-    answer = stepping.step(found, PATH, name, "remove", tenant, reason)
-    stepping.told(found, answer, f"{name} is removed", json=json)
+    answer = stepping.step(call.found, PATH, name, "remove", call.tenant, reason)
+    stepping.told(call.found, answer, f"{name} is removed", json=call.json)
 
 
+@asks
 def can(
     who: Annotated[str, typer.Argument(help="A principal such as user:marta.")],
     verb: Annotated[str, typer.Argument(metavar="VERB", help="The word wake.")],
@@ -152,18 +131,14 @@ def can(
         str | None, typer.Option(help="Also whether it may have this observed, such as webhook/zendesk.")
     ] = None,
     as_of: Annotated[str | None, typer.Option("--as-of", help="As it was then; now, if not given.")] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Say whether a principal may have an agent woken, by which rule, and what would allow it."""
     if verb != "wake":
         raise CommandError(f"expected: sereno can WHO wake AGENT; got {verb!r} instead of wake")
-    client = control(planes(control_url, None, token, data))
-    answer = client.get("/v1/can", tenant=tenant, who=who, agent=agent, source=source, as_of=as_of)
-    if json:
+    client = call.client
+    answer = client.get("/v1/can", tenant=call.tenant, who=who, agent=agent, source=source, as_of=as_of)
+    if call.json:
         print_json(answer)
         return
     typer.echo(f"{'yes' if answer['allowed'] else 'no'}, by policy {answer['policy_version']}")

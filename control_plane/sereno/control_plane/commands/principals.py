@@ -5,16 +5,9 @@ from typing import Annotated
 import typer
 
 from sereno.control_plane.commands import listing, stepping
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
-    Tenant,
-    Token,
     Why,
-    control,
-    planes,
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
@@ -46,17 +39,14 @@ def register(app: typer.Typer) -> None:
     principal_group.command("remove")(remove)
 
 
+@asks
 def whoami(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Say whose token this is, and what it may do."""
-    known = control(planes(control_url, None, token, data)).get("/v1/whoami", tenant=tenant)
-    if json:
+    known = call.client.get("/v1/whoami", tenant=call.tenant)
+    if call.json:
         print_json(known)
         return
     where = "every tenant" if known["every_tenant"] else f"tenant {known['tenant']}"
@@ -65,23 +55,20 @@ def whoami(
         typer.echo(f"this token only: {', '.join(known['scopes'])}")
 
 
+@asks
 def add(
     name: Who,
     *,
     role: Roles = None,
     about: About = None,
     reason: MaybeWhy = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Declare a person, a service or a node, with roles."""
-    client = control(planes(control_url, None, token, data))
+    client = call.client
     body = {"name": name, "roles": role or [], "about": about, "reason": reason}
-    answer = client.post(PATH, body, tenant=tenant)
-    if json:
+    answer = client.post(PATH, body, tenant=call.tenant)
+    if call.json:
         print_json(answer)
     else:
         typer.echo(
@@ -89,99 +76,78 @@ def add(
         )
 
 
+@asks
 def edit(
     name: Who,
     *,
     role: Roles = None,
     about: About = None,
     reason: MaybeWhy = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Give a principal these roles and no others."""
-    found = planes(control_url, execution_url, token, data)
     body = {"roles": role or [], "about": about, "reason": reason}
-    answer = control(found).post(f"{PATH}/{segment(name, 'PRINCIPAL')}/edit", body, tenant=tenant)
-    stepping.told(found, answer, f"{name} has the roles {', '.join(role or []) or 'none'}", json=json)
+    answer = call.client.post(f"{PATH}/{segment(name, 'PRINCIPAL')}/edit", body, tenant=call.tenant)
+    stepping.told(
+        call.found, answer, f"{name} has the roles {', '.join(role or []) or 'none'}", json=call.json
+    )
 
 
+@asks
 def list_principals(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List the declared principals; agents are listed by `sereno agent list`."""
-    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
-    if json:
+    found = list(listing.every(call.client, PATH, call.tenant))
+    if call.json:
         print_json(found)
         return
     rows = ([p["name"], p["spec"]["kind"], p["state"], ", ".join(p["spec"]["roles"])] for p in found)
     print_table(("name", "kind", "state", "roles"), rows)
 
 
+@asks
 def show(
     name: Who,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show one principal."""
-    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
+    listing.show(call.client, PATH, name, call.tenant, json=call.json)
 
 
+@asks
 def suspend(
     name: Who,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Take away everything a principal may do, for a while; its subscriptions wake nobody meanwhile."""
-    _move(planes(control_url, execution_url, token, data), name, "suspend", reason, tenant, json=json)
+    _move(call.found, name, "suspend", reason, call.tenant, json=call.json)
 
 
+@asks
 def resume(
     name: Who,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let a suspended principal go on."""
-    _move(planes(control_url, execution_url, token, data), name, "resume", reason, tenant, json=json)
+    _move(call.found, name, "resume", reason, call.tenant, json=call.json)
 
 
+@asks
 def remove(
     name: Who,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Remove a principal for good; its history stays, and what it owned waits for another owner."""
-    _move(planes(control_url, execution_url, token, data), name, "remove", reason, tenant, json=json)
+    _move(call.found, name, "remove", reason, call.tenant, json=call.json)
 
 
 def _move(found: Discovery, name: str, verb: str, reason: str, tenant: str | None, *, json: bool) -> None:

@@ -6,17 +6,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sereno.control_plane.commands import listing, stepping, testing
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
     Name,
-    Tenant,
-    Token,
     Why,
-    control,
-    planes,
 )
 from sereno.mailbox.cli.client import segment
 from sereno.mailbox.cli.discovery import Discovery
@@ -41,17 +34,14 @@ def register(app: typer.Typer) -> None:
     sub_group.command("delete")(delete)
 
 
+@asks
 def list_subscriptions(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List the subscriptions and when each was delivered last."""
-    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
-    if json:
+    found = list(listing.every(call.client, PATH, call.tenant))
+    if call.json:
         print_json(found)
         return
     columns = ("name", "version", "state", "agent", "source", "delivered", "last delivered")
@@ -77,35 +67,29 @@ def _state(known: Mapping[str, Any]) -> str:
     return "suspended" if open_ones and known["state"] == "active" else str(known["state"])
 
 
+@asks
 def show_subscription(
     name: Name,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show one subscription and what became of the events that matched it."""
-    listing.show(control(planes(control_url, None, token, data)), PATH, name, tenant, json=json)
+    listing.show(call.client, PATH, name, call.tenant, json=call.json)
 
 
+@asks
 def preview(
     name: Name,
     *,
     count: Annotated[int, typer.Option(min=1, max=1000, help="How many times.")] = 10,
     after: Annotated[str | None, typer.Option(help="From when on; now, if not given.")] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show when a subscription fires next, in its zone and in UTC, and why not when it does not."""
-    client = control(planes(control_url, None, token, data))
+    client = call.client
     path = f"{PATH}/{segment(name, 'NAME')}/preview"
-    found = client.get(path, tenant=tenant, count=str(count), after=after)
-    if json:
+    found = client.get(path, tenant=call.tenant, count=str(count), after=after)
+    if call.json:
         print_json(found)
         return
     rows = [(each["local"], each["instant"], each["policy"]) for each in found["times"]]
@@ -115,19 +99,16 @@ def preview(
         typer.echo(found["note"])
 
 
+@asks
 def show_history(
     name: Name,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show each step of a subscription's life: by whom, when and why."""
-    client = control(planes(control_url, None, token, data))
-    events = listing.one(client, PATH, name, tenant, "history")["events"]
-    if json:
+    client = call.client
+    events = listing.one(client, PATH, name, call.tenant, "history")["events"]
+    if call.json:
         print_json(events)
         return
     rows = (
@@ -137,21 +118,18 @@ def show_history(
     print_table(("step", "when", "event", "state", "by", "reason"), rows)
 
 
+@asks
 def pause(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Stop a subscription for a while; what arrives meanwhile is recorded and not kept."""
-    _move(planes(control_url, execution_url, token, data), "pause", name, tenant, reason, json=json)
+    _move(call.found, "pause", name, call.tenant, reason, json=call.json)
 
 
+@asks
 def resume(
     name: Name,
     *,
@@ -159,49 +137,37 @@ def resume(
     held: Annotated[
         Held | None, typer.Option(help="What becomes of what was held; a storm's is kept for review.")
     ] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let a paused or suspended subscription go on."""
     more = {} if held is None else {"held": held}
-    _move(planes(control_url, execution_url, token, data), "resume", name, tenant, reason, json=json, **more)
+    _move(call.found, "resume", name, call.tenant, reason, json=call.json, **more)
 
 
+@asks
 def reassign(
     name: Name,
     *,
     owner: Annotated[str, typer.Option(help="Who answers for it from now on, such as user:marta.")],
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let another answer for a subscription: it uses that principal's rights from now on."""
-    found = planes(control_url, execution_url, token, data)
-    answer = stepping.step(found, PATH, name, "reassign", tenant, reason, owner=owner)
-    stepping.told(found, answer, f"{name} belongs to {owner} (version {answer['version']})", json=json)
+    answer = stepping.step(call.found, PATH, name, "reassign", call.tenant, reason, owner=owner)
+    stepping.told(
+        call.found, answer, f"{name} belongs to {owner} (version {answer['version']})", json=call.json
+    )
 
 
+@asks
 def delete(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """End a subscription; its history stays, and its name yields only to `apply --revive`."""
-    _move(planes(control_url, execution_url, token, data), "delete", name, tenant, reason, json=json)
+    _move(call.found, "delete", name, call.tenant, reason, json=call.json)
 
 
 def _move(

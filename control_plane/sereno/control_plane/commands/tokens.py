@@ -5,16 +5,9 @@ from typing import Annotated
 import typer
 
 from sereno.control_plane.commands import in_force, listing, stepping
+from sereno.control_plane.commands.call import Call, asks
 from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Json,
-    Tenant,
-    Token,
     Why,
-    control,
-    planes,
 )
 from sereno.control_plane.commands.principals import Who
 from sereno.mailbox.cli.client import segment
@@ -32,6 +25,7 @@ def register(app: typer.Typer) -> None:
     token_group.command("revoke")(revoke)
 
 
+@asks
 def issue(
     principal: Who,
     *,
@@ -45,36 +39,27 @@ def issue(
         str | None, typer.Option(help="When it ends, such as 2027-01-01T00:00:00Z; never, if not given.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Where it is used, for people.")] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Issue a token; its text is printed this once."""
-    found = planes(control_url, execution_url, token, data)
     body = {"principal": principal, "scopes": scope or [], "expires": expires, "label": label}
-    answer = control(found).post(PATH, body, tenant=tenant)
-    behind = in_force.wait(found, {answer["tenant"]: answer["manifest"]})
-    if json:
+    answer = call.client.post(PATH, body, tenant=call.tenant)
+    behind = in_force.wait(call.found, {answer["tenant"]: answer["manifest"]})
+    if call.json:
         print_json({**answer, "in_force": behind is None, "hint": behind})
         return
     typer.echo(answer["token"])
     typer.echo(f"shown this once; its id is {answer['id']}")
 
 
+@asks
 def list_tokens(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List the valid tokens, without their text."""
-    found = list(listing.every(control(planes(control_url, None, token, data)), PATH, tenant))
-    if json:
+    found = list(listing.every(call.client, PATH, call.tenant))
+    if call.json:
         print_json(found)
         return
     columns = ("id", "principal", "scopes", "label", "expires", "last used")
@@ -92,19 +77,14 @@ def list_tokens(
     print_table(columns, rows)
 
 
+@asks
 def revoke(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="As `sereno token list` shows it.")],
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """End a token for good."""
-    found = planes(control_url, execution_url, token, data)
     path = f"{PATH}/{segment(identifier, 'ID')}/revoke"
-    answer = control(found).post(path, {"reason": reason}, tenant=tenant)
-    stepping.told(found, answer, f"token {identifier} is revoked", json=json)
+    answer = call.client.post(path, {"reason": reason}, tenant=call.tenant)
+    stepping.told(call.found, answer, f"token {identifier} is revoked", json=call.json)

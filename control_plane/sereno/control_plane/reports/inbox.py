@@ -11,12 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sereno.control_plane import stopping
 from sereno.control_plane.reports import anchoring
 from sereno.control_plane.reports.fold import fold
-from sereno.control_plane.store import suspensions
+from sereno.control_plane.store import notices, suspensions
+from sereno.control_plane.store.notices import Notice
 from sereno.control_plane.store.tables import INBOX, SUBSCRIPTION_ACTIVITY
 from sereno.mailbox.audit.keys import Trusted
 from sereno.subscriptions.report import (
     ActivityReport,
     AuditEndReport,
+    NoticeReport,
     Report,
     StopReport,
     SuspensionEnded,
@@ -60,6 +62,7 @@ async def receive(
     await suspensions.begin(connection, (one for one in new if isinstance(one, SuspensionReport)))
     await suspensions.end(connection, (one for one in new if isinstance(one, SuspensionEnded)))
     await stopping.fold(connection, [one for one in new if isinstance(one, StopReport)])
+    await notices.put(connection, [_notice(one) for one in new if isinstance(one, NoticeReport)])
     sums = fold(one for one in new if isinstance(one, ActivityReport))
     if sums:
         rows = [
@@ -83,6 +86,10 @@ async def receive(
         connection, (one for one in new if isinstance(one, AuditEndReport)), audit_keys or {}
     )
     return len(fresh)
+
+
+def _notice(told: NoticeReport) -> Notice:
+    return Notice(told.tenant, told.cause, told.text, told.at, told.data, told.count)
 
 
 async def _first_seen(connection: AsyncConnection, positions: list[Position]) -> list[Position]:

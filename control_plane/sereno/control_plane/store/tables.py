@@ -120,3 +120,30 @@ APPROVAL = Table(
     Column("expires_at", DateTime(timezone=True)),
     Column("updated_at", DateTime(timezone=True)),
 )
+
+NOTICE = Table(
+    "notice",
+    METADATA,
+    Column("tenant_id", Text, primary_key=True),
+    Column("cause", Text, primary_key=True),
+    Column("kind", Text),
+    Column("inbox", Text),
+    Column("text", Text),
+    Column("data", Json),
+    Column("count", BigInteger),
+    Column("first_at", DateTime(timezone=True)),
+    Column("last_at", DateTime(timezone=True)),
+    Column("told", Integer),
+    Column("told_at", DateTime(timezone=True)),
+    Column("done_at", DateTime(timezone=True)),
+)
+
+USED_LINK = Table(
+    "used_link",
+    METADATA,
+    Column("nonce", Text, primary_key=True),
+    Column("tenant_id", Text),
+    Column("subject", Text),
+    Column("principal", Text),
+    Column("used_at", DateTime(timezone=True)),
+)

@@ -11,7 +11,7 @@ from sereno.deploy.faults import StartError
 from sereno.deploy.stop_request import StopRequest
 from sereno.mailbox.cli.exits import Exit
 
-NAMES = ("wake", "support-queue", "meeting-prep", "mcp-condition")
+NAMES = ("wake", "support-queue", "meeting-prep", "approval-continue", "mcp-condition")
 
 
 def register(app: typer.Typer) -> None:

@@ -32,7 +32,7 @@ from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
 from sereno.mailbox.http.authentication import Authenticate, Callers
 from sereno.mailbox.http.router import KnowsAgent
 from sereno.mailbox.http.router import router as mailbox_router
@@ -68,6 +68,7 @@ class Parts:
     signed: Signed = field(default_factory=Signed)
     control_url: str = ""
     """Where requests of agents to the catalog are passed on to."""
+    refresh: Refresh = no_gauges
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -85,7 +86,7 @@ def create_app(parts: Parts) -> FastAPI:
         middleware=[Middleware(BodyLimit)],
     )
     problems.install(app)
-    problems.install_probes(app, parts.ready)
+    problems.install_probes(app, parts.ready, parts.refresh)
     callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
     app.include_router(webhook_route.router(parts.webhooks))
     intent = intents(parts.mailbox.pool, PLANE)
@@ -109,7 +110,7 @@ def create_app(parts: Parts) -> FastAPI:
     connectors = connector_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
     audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
-    stops = stops_http.router(parts.mailbox.pool, callers.member)
+    stops = stops_http.router(parts.mailbox.pool, callers.member, intent)
     for router in (
         mailbox,
         explain,

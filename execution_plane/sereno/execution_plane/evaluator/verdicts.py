@@ -1,11 +1,12 @@
 """Verdicts about events, and with what each was made; live running, tests and replays ask the same."""
 
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from sereno.execution_plane.evaluator import prompt, referred, suspicion
+from sereno.execution_plane.evaluator import meters, prompt, referred, suspicion
 from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation, Usage
 from sereno.execution_plane.evaluator.item import Item, input_hash, item_of
 from sereno.execution_plane.guards.condition import criterion_version
@@ -44,9 +45,11 @@ async def of(
     found = {name: suspicion.names(one.get("data")) for name, one in events_kept.items()}
     items = {name: _item(name, one, found[name], criterion) for name, one in events_kept.items()}
     held = {name for name, signs in found.items() if signs and criterion.suspicious == "hold"}
+    began = time.perf_counter()
     done = await evaluation.judge(
         criterion.text, version, [item for name, item in items.items() if name not in held]
     )
+    meters.judged(tenant, done, time.perf_counter() - began)
     done.answers |= {name: one for name, one in whole.items() if isinstance(one, EvaluationError)}
     models = {one.name: one.model for one in evaluation.evaluators}
     made = {

@@ -156,7 +156,7 @@ class WebhookGateway:
             )
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-        _stored.add(len(waiting.receipts), "webhook")
+        _stored.add(len(waiting.receipts), waiting.tenant, "webhook")
         return _accepted(waiting.receipts)
 
 

@@ -11,7 +11,15 @@ from sereno.execution_plane.guards.batch import OpenBatch
 from sereno.execution_plane.guards.changes import Close
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.pipeline import commit, guard_changes, guard_state, quarantine, store, traced
+from sereno.execution_plane.pipeline import (
+    commit,
+    guard_changes,
+    guard_state,
+    meters,
+    quarantine,
+    store,
+    traced,
+)
 from sereno.execution_plane.pipeline.columns import columns
 from sereno.execution_plane.pipeline.delivery import Clock
 from sereno.execution_plane.pipeline.directory import Directory
@@ -87,6 +95,7 @@ class Flusher:
         else:
             faults.point("flushing.after_commit")
             traced.woken(messages, began)
+            meters.deposited(messages)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2

@@ -19,7 +19,7 @@ from asyncpg import Record
 from sereno.envelope.decode import loads_envelope
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.guards.suspension import guard_of
-from sereno.execution_plane.pipeline import commit, guard_state, quarantine, store, traced
+from sereno.execution_plane.pipeline import commit, guard_state, meters, quarantine, store, traced
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.columns import Row, as_json, columns
 from sereno.execution_plane.pipeline.delivery import Clock, load, resolve
@@ -107,6 +107,7 @@ class Releaser:
                 return
         else:
             traced.woken(messages, began)
+            meters.deposited(messages)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2

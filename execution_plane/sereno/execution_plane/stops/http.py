@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from sereno.execution_plane.stops.carrying_out import engage, states
+from sereno.mailbox.audit.intents import Intent
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.http.shapes import Stored
@@ -28,8 +29,11 @@ class StopRequest(BaseModel):
     reason: Annotated[Stored, Field(min_length=1, max_length=1000)]
 
 
-def router(pool: AnyPool, authenticate: Callable[..., Any]) -> APIRouter:
-    """The routes over `pool`; `authenticate` is a FastAPI dependency that answers the principal or raises."""
+def router(pool: AnyPool, authenticate: Callable[..., Any], intent: Intent) -> APIRouter:
+    """The routes over `pool`; `authenticate` is a FastAPI dependency that answers the principal or raises.
+
+    `intent` records who stops what, before it stands.
+    """
     routes = APIRouter(prefix="/v1", tags=["stop"])
     Caller = Annotated[Principal, Depends(authenticate)]  # noqa: N806 - a type
 
@@ -45,6 +49,8 @@ def router(pool: AnyPool, authenticate: Callable[..., Any]) -> APIRouter:
         tenant: Annotated[str | None, Query(description="only this tenant")] = None,
     ) -> StopAnswer:
         scope = _meant(body, caller, tenant)
+        about = {"reason": body.reason}
+        await intent(scope.tenant or caller.home, caller.name, "stop.engaged", f"stop/{scope}", about)
         order = Engage(scope=str(scope), id=uuid4(), reason=body.reason, principal=caller.name)
         return await engage(pool, order)
 

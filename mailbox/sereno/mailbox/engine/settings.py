@@ -66,6 +66,11 @@ class Settings(BaseSettings):
     )
     control_url: str = Field("http://127.0.0.1:7700", description="where others reach the control plane")
     execution_url: str = Field("http://127.0.0.1:7701", description="where others reach the execution plane")
+    notice_sinks: tuple[dict[str, Any], ...] = Field(
+        (),
+        description="control plane: where notices go besides the inbox, a JSON list of mappings with `name`, `kind` "
+        "(log, webhook, email or ntfy) and more; empty: the log",
+    )
     signing_key_file: Path | None = Field(
         None, description="control plane: Ed25519 key (PEM) that signs manifests"
     )

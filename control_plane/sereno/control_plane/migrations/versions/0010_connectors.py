@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "0010_connectors"
-down_revision = "0007_audit"
+down_revision = "0006_notices"
 branch_labels = None
 depends_on = None
 

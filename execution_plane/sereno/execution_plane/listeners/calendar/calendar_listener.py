@@ -47,7 +47,8 @@ class CalendarListener:
             faults.point("listener.before_commit")
         faults.point("listener.after_commit")
         traced.fired(names.FIRE_CALENDAR, signals, now, began)
-        _written.add(len(signals), {"family": self.family})
+        for tenant, group in by_tenant(signals).items():
+            _written.add(len(group), {"tenant": tenant, "family": self.family})
         for signal in signals:
             if signal.time is not None:
                 _lateness.record((now - signal.time).total_seconds())

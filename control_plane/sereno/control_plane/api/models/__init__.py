@@ -1,0 +1,102 @@
+"""The shapes of requests and answers, a module a resource."""
+
+from sereno.control_plane.api.models.applying import (
+    AppliedObject,
+    ApplyAnswer,
+    ApplyRequest,
+    ChangedField,
+    DiffAnswer,
+    ObjectDrift,
+)
+from sereno.control_plane.api.models.approvals import (
+    AnswerAccepted,
+    AnswerRequest,
+    ApprovalEntry,
+    Approvals,
+    DenialRequest,
+    ResolvedAnswer,
+    WordRequest,
+)
+from sereno.control_plane.api.models.endpoints import (
+    EndpointAnswer,
+    EndpointEntry,
+    EndpointRequest,
+    RotateRequest,
+    Secret,
+)
+from sereno.control_plane.api.models.grants import (
+    CanAnswer,
+    CanDecision,
+    GrantAnswer,
+    GrantRequest,
+    PolicyAnswer,
+)
+from sereno.control_plane.api.models.identity import (
+    PrincipalRequest,
+    RemovalAnswer,
+    RolesRequest,
+    TokenAnswer,
+    TokenEntry,
+    TokenRequest,
+    WhoAmI,
+)
+from sereno.control_plane.api.models.objects import CatalogEntry, MoveAnswer, MoveRequest
+from sereno.control_plane.api.models.shape import Listing, Reason
+from sereno.control_plane.api.models.subscriptions import (
+    Activity,
+    ComingTime,
+    History,
+    HistoryEvent,
+    ReassignRequest,
+    ResumeRequest,
+    SubscriptionEntry,
+    SubscriptionPreview,
+    Suspension,
+)
+
+__all__ = [
+    "Activity",
+    "AnswerAccepted",
+    "AnswerRequest",
+    "AppliedObject",
+    "ApplyAnswer",
+    "ApplyRequest",
+    "ApprovalEntry",
+    "Approvals",
+    "CanAnswer",
+    "CanDecision",
+    "CatalogEntry",
+    "ChangedField",
+    "ComingTime",
+    "DenialRequest",
+    "DiffAnswer",
+    "EndpointAnswer",
+    "EndpointEntry",
+    "EndpointRequest",
+    "GrantAnswer",
+    "GrantRequest",
+    "History",
+    "HistoryEvent",
+    "Listing",
+    "MoveAnswer",
+    "MoveRequest",
+    "ObjectDrift",
+    "PolicyAnswer",
+    "PrincipalRequest",
+    "Reason",
+    "ReassignRequest",
+    "RemovalAnswer",
+    "ResolvedAnswer",
+    "ResumeRequest",
+    "RolesRequest",
+    "RotateRequest",
+    "Secret",
+    "SubscriptionEntry",
+    "SubscriptionPreview",
+    "Suspension",
+    "TokenAnswer",
+    "TokenEntry",
+    "TokenRequest",
+    "WhoAmI",
+    "WordRequest",
+]
