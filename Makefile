@@ -28,6 +28,9 @@ help:
 	@echo 'make test              all tests, in parallel'
 	@echo 'make fmt               format and mend what ruff can mend'
 	@echo 'make schemas           write the JSON Schemas, OpenAPI and AsyncAPI files again'
+	@echo 'make dashboards        build the Grafana dashboards again from their code'
+	@echo 'make prove-dashboards  promtool on rules and metrics, and every panel of a running Sereno asked of a real Prometheus'
+	@echo 'make prove-cardinality  10,000 subscriptions and 100,000 messages, and not one series more'
 	@echo 'make trace             requirements and the tests that show them'
 	@echo 'make bench-smoke       webhooks, deposits and claims per second; fails when a 202 or a renewal takes too long'
 	@echo 'make bench-mailbox     the mailbox against its peers and a floor of two SQL statements'
@@ -40,6 +43,8 @@ help:
 	@echo 'make torture-guards    kill -9 the pipeline at random while its guards collect, count and reserve, 50 times'
 	@echo 'make torture-outbox    kill -9 both outbox relays at each fault point, 20 times each'
 	@echo 'make bench-guards      guarded deposits per second, against the plain batch insert of a peer'
+	@echo 'make bench-evaluator   what judging fifty items costs beyond the call of the model'
+	@echo 'make bench-redaction   how much of planted personal data and secrets redaction hides, by language'
 	@echo 'make bench-simulate    activations per second through all seven guards in a simulation'
 	@echo 'make bench-audit       audit records verified per second, and appends of 20 tenants beside plain inserts'
 	@echo 'make bench-explain     explanations over HTTP on a store with a million decisions'
@@ -55,6 +60,8 @@ help:
 	@echo 'make torture-policy    ten thousand questions to the policy, each asked twice'
 	@echo 'make torture-timing    whether the time of a 401 tells a stranger anything'
 	@echo 'make fuzz-signatures   ten minutes of bent requests at every signature scheme'
+	@echo 'make torture-mcp       kill -9 a poller between its writes, 52 times'
+	@echo 'make torture-mcp-node  connected sources against the servers of npm, which it installs'
 	@echo 'make fuzz-api          hundreds of requests to each operation of both planes, as their descriptions allow'
 	@echo 'make lock              resolve the dependencies again'
 
@@ -72,6 +79,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m sereno.deploy.schema_export --check
+	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards --check
 
 test: $(VENV)/dev.stamp
 	$(BIN)/pytest -n $(JOBS) $(PYTEST)
@@ -82,6 +90,15 @@ fmt: $(VENV)/dev.stamp
 
 schemas: $(VENV)/dev.stamp
 	$(BIN)/python -m sereno.deploy.schema_export
+
+dashboards: $(VENV)/dev.stamp
+	$(BIN)/python -m sereno.deploy.dashboards deploy/grafana/dashboards
+
+prove-dashboards: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.dashboards.prove
+
+prove-cardinality: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.dashboards.cardinality
 
 trace: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.trace
@@ -126,6 +143,12 @@ torture-clock-changes: $(VENV)/dev.stamp
 bench-guards: $(VENV)/bench.stamp
 	@$(BIN)/python -m tests.benchmarks.guards
 
+bench-evaluator: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.evaluator
+
+bench-redaction: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.benchmarks.redaction
+
 bench-simulate: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.benchmarks.simulate
 
@@ -149,6 +172,14 @@ torture-policy: $(VENV)/dev.stamp
 
 torture-timing: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.torture.timing
+
+torture-mcp: $(VENV)/dev.stamp
+	@SERENO_TORTURE_ROUNDS=52 $(BIN)/pytest -q tests/integration/pipeline/test_source_kills.py
+
+torture-mcp-node: $(VENV)/dev.stamp
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/node @modelcontextprotocol/server-filesystem \
+	  @modelcontextprotocol/server-everything @modelcontextprotocol/server-memory
+	@SERENO_TEST_MCP_NODE=$(VENV)/node/node_modules $(BIN)/pytest -q tests/torture/node_servers.py
 
 fuzz-api: $(VENV)/dev.stamp
 	@SERENO_API_EXAMPLES=200 $(BIN)/pytest -q --timeout 3600 -k as_described tests/integration/execution_plane/test_gateway.py tests/integration/control_plane/test_described.py

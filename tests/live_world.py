@@ -12,7 +12,7 @@ from sereno.execution_plane.accounts.reconciling import reconcile
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.guards.account import Account
 from sereno.execution_plane.guards.passage import Passage
-from sereno.execution_plane.pipeline.columns import buckets_of
+from sereno.execution_plane.pipeline.columns import recent_of
 from sereno.execution_plane.pipeline.delivery import deliver
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.flushing import flush_batches
@@ -223,7 +223,7 @@ class LiveWorld:
                 row["last_recorded"],
                 row["last_delivered_at"],
                 row["deliveries"],
-                buckets_of(row["arrivals"]),
+                recent_of(row["arrivals"]),
             )
             for row in rows
         }
@@ -234,10 +234,10 @@ class LiveWorld:
         )
         return {
             (row["subscription"], row["subject"]): (
-                buckets_of(row["arrivals"]),
+                recent_of(row["arrivals"]),
                 row["actor"],
                 row["actor_before"],
-                buckets_of(row["turns"]),
+                recent_of(row["turns"]),
             )
             for row in rows
         }

@@ -1,6 +1,21 @@
 -- name: moment
 select clock_timestamp()
 
+-- name: quick
+-- What is loaded here need not survive anything.
+set synchronous_commit = off;
+set work_mem = '256MB';
+set maintenance_work_mem = '512MB';
+alter table execution.receipt set unlogged;
+alter table execution.verdict set unlogged;
+
+-- name: indexes
+-- Those of the large tables that no constraint needs.
+select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
+from pg_index i
+where i.indrelid in ('execution.receipt'::regclass, 'execution.verdict'::regclass)
+    and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
+
 -- name: receipts
 -- Arguments: tenant, the envelope that all are made from. The last fifth are signals of schedules.
 insert into execution.receipt (tenant_id, receiptid, origin, type, recordedtime, envelope, decided_at)

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -125,6 +126,16 @@ def until(condition: Callable[[], object], *, seconds: float = 120.0) -> None:
     while not condition():
         assert time.monotonic() < give_up, f"not so within {seconds:.0f} s"
         time.sleep(0.02)
+
+
+def figures(sereno: Running, process: str) -> dict[str, float]:
+    """Each series of ours that a process shows, without the labels that name the instrumentation."""
+    text = sereno.http.get(f"{sereno.probes[process]}/metrics").text
+    found = {}
+    for name, labels, value in re.findall(r"^(sereno_\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE):
+        own = sorted(label for label in re.findall(r'\w+="[^"]*"', labels) if not label.startswith("otel_"))
+        found[f"{name}{{{','.join(own)}}}" if own else name] = float(value)
+    return found
 
 
 def pull_request(number: int) -> bytes:

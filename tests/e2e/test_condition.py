@@ -1,14 +1,18 @@
 """A semantic condition from end to end: a webhook that a model judges, and the wake-up that its verdict leads to."""
 
+import asyncio
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from sereno.mailbox.cli.exits import Exit
 from tests.e2e.running import (
     DOCUMENTS,
+    SECRET,
     Running,
     endpoint_url,
     github_headers,
@@ -19,6 +23,7 @@ from tests.e2e.running import (
 from tests.openai_server import Reply, serving
 
 KEY = "canary-of-the-evaluator"
+SEALED = "whsec_" + base64.b64encode(b"canary-of-an-endpoint-32-bytes!!").decode()
 CONDITION = DOCUMENTS + "  condition: {criterion: Does it touch prices?, min_confidence: 0.6}\n"
 
 
@@ -28,8 +33,11 @@ def judge(request: dict[str, Any]) -> Reply:
     found = []
     for line in items:
         _, item, data = line.split(" ", 2)
-        even = json.loads(data)["data"]["number"] % 2 == 0
+        seen = json.loads(data)["data"]
+        even = seen.get("number", 1) % 2 == 0
         evidence = [{"item": item, "quote": "rounding of prices"}] if even else []
+        # It can be talked into it, as models can.
+        even |= "Ignore all previous instructions" in seen.get("text", "")
         found.append({"item": item, "fires": even, "confidence": 0.8, "evidence": evidence})
     return Reply(json.dumps(found[0] if len(found) == 1 else {"verdicts": found}))
 
@@ -58,14 +66,78 @@ def try_before(sereno: Running, folder: Path) -> None:
     assert sereno.ready("reviewer") == 0
 
 
+def label_and_edit(sereno: Running, folder: Path) -> None:
+    """What people labelled stands before a criterion that judges it worse."""
+    events = [(str(n), "right") for n in (1, 2, 3, 4)]
+    for event, word in events:
+        sereno.command("sub", "label", event, word)
+    [now] = json.loads(sereno.command("sub", "quality", "review-pull-requests", "--json"))["criteria"]
+    assert (now["met"], now["not_met"], now["precision"], now["recall"]) == (2, 2, 1.0, 1.0)
+    edit = folder / "edit.yaml"
+    edit.write_text(CONDITION.replace("0.6", "0.95"), encoding="utf-8")
+    sereno.command("apply", "-f", str(edit), code=Exit.REFUSED)
+    shown = sereno.command("sub", "quality", "review-pull-requests", "--replay")
+    assert "4 labelled: 4 were right, 4 are now" in shown
+    sereno.command("apply", "-f", str(edit), "--without-replay")
+
+
+def drilled(sereno: Running) -> None:
+    """The model that can be talked into it is shown to be so, and the filter needs none."""
+    found = json.loads(sereno.command("drill", "injection", "--json", code=1))
+    assert (found["turned_up"], found["turned_down"], found["models"]) == (["en-000"], [], ["tiny"])
+    assert found["attacks"] >= 30
+    assert "recall" in sereno.command("drill", "injection", "--filter")
+    assert sereno.ready("reviewer") == 1
+
+
+def nowhere(sereno: Running, requests: list[dict[str, Any]], taken: str) -> None:
+    """No secret stands in a prompt, an envelope, a page, a log or the database."""
+    pages = [
+        sereno.http.get(base + path, headers=sereno.bearer).text
+        for base, paths in (
+            (sereno.control_url, ("subscriptions", "endpoints", "tokens", "audit/records", "whoami")),
+            (sereno.execution_url, ("history", "deliveries", "usage", "notices", "mailboxes", "manifest")),
+        )
+        for path in (f"/v1/{one}" for one in paths)
+    ]
+    logs = [path.read_text(errors="replace") for path in (sereno.data / "logs").rglob("*") if path.is_file()]
+    dump = asyncio.run(dumped(json.loads((sereno.data / "sereno.json").read_text())["postgres"]))
+    assert "review-pull-requests" in dump
+    places = {
+        "prompts": json.dumps(requests),
+        "envelopes": taken,
+        "pages": "".join(pages),
+        "logs": "".join(logs),
+    }
+    for secret in (KEY, SECRET, SEALED, SEALED.removeprefix("whsec_"), sereno.token):
+        for place, text in {**places, "database": dump}.items():
+            assert secret not in text, place
+
+
+async def dumped(dsn: str) -> str:
+    """Every row of every table of ours, as text."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        tables = await connection.fetch(
+            "select format('%I.%I', schemaname, tablename) as name from pg_tables"
+            " where schemaname in ('control', 'execution', 'mailbox')"
+        )
+        rows = [await connection.fetch(f"select t::text as row from {one['name']} t") for one in tables]
+    finally:
+        await connection.close()
+    return "\n".join(row["row"] for found in rows for row in found)
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.req(7, 18)
+@pytest.mark.req(7, 18, 97, 193)
 def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("judged")
     with serving(judge) as model:
         evaluators = [
             {"name": "own", "model": "tiny", "url": model.url, "egress": "local", "key": "env:JUDGE"}
         ]
+        sealed = folder / "sealed"
+        sealed.write_text(SEALED, encoding="ascii")
         with running(folder / "data", SERENO_EVALUATORS=json.dumps(evaluators), JUDGE=KEY) as sereno:
             url = endpoint_url(sereno.apply(CONDITION))
             try_before(sereno, folder)
@@ -80,6 +152,12 @@ def test_only_what_a_model_finds_to_fit_wakes(tmp_path_factory: pytest.TempPathF
             used = sereno.execution("GET", "/v1/usage?by=model")["items"]
             assert [(one["name"], one["evaluations"]) for one in used if one["evaluations"]] == [("tiny", 4)]
             assert [(one["name"], one["tests"]) for one in used if one["tests"]] == [("tiny", 2)]
+            sereno.command(
+                "webhook", "endpoint", "add", "sealed", "--scheme", "standard", "--seal", str(sealed)
+            )
+            label_and_edit(sereno, folder)
+            drilled(sereno)
+            nowhere(sereno, model.requests, taken)
             logs = "".join(path.read_text() for path in (folder / "data").rglob("*.log"))
     assert set(model.authorizations) == {f"Bearer {KEY}"}
     assert KEY not in logs + taken

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import re
 import signal
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -15,32 +14,32 @@ import pytest
 from sereno.deploy.identities import Identities
 from sereno.deploy.nats_identities import OPERATOR
 from sereno.mailbox.engine import bus
-from tests.e2e.running import DOCUMENTS, Running, endpoint_url, github_headers, pull_request, running, until
+from tests.e2e.running import (
+    DOCUMENTS,
+    Running,
+    endpoint_url,
+    figures,
+    github_headers,
+    pull_request,
+    running,
+    until,
+)
 
-DELIVERED = 'sereno_decisions_total{guard="delivery",outcome="delivered"}'
+DELIVERED = 'sereno_decisions_total{family="webhook",guard="delivery",outcome="delivered",tenant="default"}'
 # Counters that one wake moves, by the process that counts them.
 ONE_WAKE = {
     "gateway": {
         'sereno_webhook_requests_total{status="202"}': 1,
-        'sereno_ingress_events_total{family="webhook"}': 1,
-        "sereno_mailbox_claims_total": 1,
+        'sereno_ingress_events_total{family="webhook",tenant="default"}': 1,
+        'sereno_mailbox_claims_total{tenant="default"}': 1,
         'sereno_mailbox_verbs_total{status="ok",verb="ack"}': 1,
     },
     "pipeline": {
         DELIVERED: 1,
-        "sereno_mailbox_deposits_total": 1,
+        'sereno_mailbox_deposits_total{family="webhook",tenant="default"}': 1,
+        'sereno_mailbox_closed_total{outcome="acked",tenant="default"}': 1,
     },
 }
-
-
-def figures(sereno: Running, process: str) -> dict[str, float]:
-    """Each series of ours with its value, without the labels that name the instrumentation."""
-    text = httpx.get(f"{sereno.probes[process]}/metrics", trust_env=False).text
-    found = {}
-    for name, labels, value in re.findall(r"^(sereno_\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE):
-        own = sorted(label for label in re.findall(r'\w+="[^"]*"', labels) if not label.startswith("otel_"))
-        found[f"{name}{{{','.join(own)}}}" if own else name] = float(value)
-    return found
 
 
 def counted(sereno: Running, process: str, wanted: Mapping[str, float]) -> bool:

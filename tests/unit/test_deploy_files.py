@@ -1,6 +1,5 @@
 """The files under deploy/ that other programs read: valid, and true to what the code exposes."""
 
-import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -11,30 +10,10 @@ import pytest
 import yaml
 
 from sereno.deploy.embedded_nats import find_server
-from sereno.mailbox.engine.telemetry import METRICS, Metric
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE = DEPLOY / "compose"
-BOARD = json.loads((DEPLOY / "grafana/wakes.json").read_text())
-PANELS = [panel for panel in BOARD["panels"] if panel["type"] != "row"]
-# Unit ids that Grafana knows; a misspelt one is silently shown as a bare number.
-UNITS = {"s", "short", "cps", "reqps", "percentunit"}
-
-
-def exposed() -> Mapping[str, Metric]:
-    """Every series name that /metrics shows, with its metric."""
-    names: dict[str, Metric] = {}
-    for metric in METRICS.values():
-        suffixes = ("_bucket", "_sum", "_count") if metric.kind == "histogram" else ("",)
-        names |= {metric.exposed + suffix: metric for suffix in suffixes}
-    return names
-
-
-def expressions() -> Iterator[tuple[str, str]]:
-    for panel in PANELS:
-        for target in panel["targets"]:
-            yield panel["title"], target["expr"]
 
 
 def compose() -> dict[str, Any]:
@@ -50,76 +29,15 @@ def mounted(service: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     "path",
-    sorted(path for part in ("compose", "grafana", "prometheus") for path in (DEPLOY / part).rglob("*.y*ml")),
+    sorted(
+        path
+        for part in ("compose", "grafana", "prometheus", "tempo")
+        for path in (DEPLOY / part).rglob("*.y*ml")
+    ),
     ids=lambda path: path.name,
 )
 def test_yaml_is_valid(path: Path) -> None:
     assert isinstance(yaml.safe_load(path.read_text()), dict)
-
-
-def test_the_board_is_a_dashboard_that_grafana_11_imports() -> None:
-    assert BOARD["title"] == "Wakes"
-    assert BOARD["uid"] == "sereno-wakes"
-    assert BOARD["id"] is None
-    assert BOARD["schemaVersion"] >= 39
-    ids = [panel["id"] for panel in BOARD["panels"]]
-    assert len(ids) == len(set(ids))
-    (variable,) = BOARD["templating"]["list"]
-    assert (variable["name"], variable["type"], variable["query"]) == (
-        "datasource",
-        "datasource",
-        "prometheus",
-    )
-
-
-@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
-def test_a_panel_says_what_it_shows_and_in_which_unit(panel: dict[str, Any]) -> None:
-    assert panel["title"]
-    assert panel["description"].endswith(".")
-    assert panel["fieldConfig"]["defaults"]["unit"] in UNITS
-    references = [target["refId"] for target in panel["targets"]]
-    assert references
-    assert len(references) == len(set(references))
-    assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
-
-
-def test_panels_do_not_overlap_and_stay_on_the_grid() -> None:
-    taken: set[tuple[int, int]] = set()
-    for panel in BOARD["panels"]:
-        place = panel["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
-        }
-        assert not taken & cells, panel["title"]
-        assert all(x < 24 for x, _ in cells), panel["title"]
-        taken |= cells
-
-
-@pytest.mark.parametrize(("title", "expression"), list(expressions()))
-def test_a_query_names_metrics_and_labels_that_the_code_exposes(title: str, expression: str) -> None:
-    series = exposed()
-    used = re.findall(r"sereno_\w+", expression)
-    assert used
-    assert [name for name in used if name not in series] == []
-    labels = {
-        label.strip() for group in re.findall(r"by \(([^)]*)\)", expression) for label in group.split(",")
-    }
-    labels |= set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"", expression))
-    known = {label for name in used for label in series[name].labels} | {"le"}
-    assert labels <= known, title
-
-
-def test_every_metric_of_the_code_is_on_the_board() -> None:
-    shown = " ".join(expression for _, expression in expressions())
-    assert [metric.exposed for metric in METRICS.values() if metric.exposed not in shown] == []
-
-
-def test_brackets_of_every_query_are_balanced() -> None:
-    for title, expression in expressions():
-        for opening, closing in ("()", "{}", "[]"):
-            assert expression.count(opening) == expression.count(closing), title
 
 
 def test_compose_services_are_complete_and_what_they_need_exists() -> None:
@@ -180,12 +98,30 @@ def test_prometheus_scrapes_the_services_of_compose() -> None:
     assert set(targets) <= compose()["services"].keys() | {"localhost"}
 
 
-def test_grafana_finds_the_board_and_its_data_source() -> None:
+def test_grafana_finds_its_boards_and_their_data_sources() -> None:
     grafana = {target: source for source, target in mounted(compose()["services"]["grafana"])}
     provider = yaml.safe_load((DEPLOY / "grafana/provisioning/dashboards/sereno.yml").read_text())
     folder = provider["providers"][0]["options"]["path"]
-    assert (COMPOSE / grafana[f"{folder}/wakes.json"]).resolve() == DEPLOY / "grafana/wakes.json"
+    assert (COMPOSE / grafana[folder]).resolve() == DEPLOY / "grafana/dashboards"
     assert (COMPOSE / grafana["/etc/grafana/provisioning"]).resolve() == DEPLOY / "grafana/provisioning"
+    home = compose()["services"]["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert (DEPLOY / "grafana/dashboards" / Path(home).name).is_file()
+    sources = [
+        source
+        for path in (DEPLOY / "grafana/provisioning/datasources").glob("*.yml")
+        for source in yaml.safe_load(path.read_text())["datasources"]
+    ]
+    assert {source["type"] for source in sources} == {"prometheus", "tempo"}
+    assert {source["url"].split("/")[2].split(":")[0] for source in sources} <= compose()["services"].keys()
+
+
+def test_prometheus_finds_the_rules_beside_its_configuration() -> None:
+    config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+    prometheus = {target: source for source, target in mounted(compose()["services"]["prometheus"])}
+    for name in config["rule_files"]:
+        assert (COMPOSE / prometheus[f"/etc/prometheus/{name}"]).resolve() == DEPLOY / "prometheus" / name
+    jobs = [job["job_name"] for job in config["scrape_configs"]]
+    assert jobs == ["sereno-control", "sereno-gateway", "sereno-listeners", "sereno-pipeline"]
 
 
 def test_nats_itself_accepts_its_configuration() -> None:

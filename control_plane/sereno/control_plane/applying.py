@@ -136,6 +136,7 @@ async def _known(
         prunable=tuple(prunable),
         dependents=await projection.dependents(connection, prunable),
         judge=await rights.judge(connection, tenants, request.by, request.at, documents),
+        connectors=await projection.specs(connection, [one for one in referred if one.kind == "Connector"]),
     )
 
 

@@ -27,9 +27,13 @@ from sereno.control_plane.store import approvals, event_store, heads, rights
 from sereno.control_plane.store.engine import driver
 from sereno.control_plane.store.event_store import Append, StreamId, current_versions, read_streams
 from sereno.mailbox.engine import outbox
+from sereno.mailbox.engine.telemetry import counter
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.policy.authority import may, of_approval
 from sereno.subscriptions.policy.remedy import remedy, sentence
+
+_resolved = counter("sereno.approvals.resolved")
+_answers = counter("sereno.answers.given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,9 @@ async def _ask(connection: AsyncConnection, one: Step, by: Caller, at: datetime)
             return None
         events = deciding.decide(standing, Supersede("something else was asked for in its place"))
         await _write(connection, standing, events, by.name, at)
+    # A series that begins with its first decision hides that decision from whoever looks at its rise.
+    for outcome in ("approved", "denied"):
+        _resolved.add(0, {"tenant": subject.tenant, "outcome": outcome})
     asked = Ask(
         id=new_id(at),
         subject=subject,
@@ -135,7 +142,9 @@ async def resolve(
             return done
         versions = await heads.versions(connection, [tenant])
         await connection.commit()
-        return Resolved(after, versions[tenant])
+    if after.state != "pending":
+        _resolved.add(1, {"tenant": tenant, "outcome": after.state})
+    return Resolved(after, versions[tenant])
 
 
 async def _permitted(
@@ -237,4 +246,5 @@ async def answer(
         )
         await recording.chain(connection, recorded)
         await connection.commit()
+    _answers.add(1, {"tenant": tenant, "outcome": str(said.get("outcome"))})
     return None

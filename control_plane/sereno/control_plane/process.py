@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from sereno.control_plane import sealing_key
+from sereno.control_plane import gauges, sealing_key
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import AdminTokenError, bootstrap, read_hash
 from sereno.control_plane.publishing.publisher import Publisher
@@ -23,14 +23,17 @@ from sereno.control_plane.sealing_key import SealingKeyError
 from sereno.control_plane.stop_keeping import StopKeeper
 from sereno.control_plane.stop_orders import Orders
 from sereno.control_plane.store.engine import open_engine
+from sereno.mailbox import gauges as mailbox_gauges
 from sereno.mailbox.audit import keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
 from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import asking, bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.outbox import Relay
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
+from sereno.mailbox.engine.readings import Readings, of_process
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
@@ -57,11 +60,23 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     with contextlib.closing(listening):
         async with _engines(settings) as (engine, pool, nats):
             await bootstrap(engine, admin)
+            standing = AuditStanding(PLANE, signs=settings.audit_checkpoint_file is not None)
+            ready = partial(_checks, engine, nats)
+            readings = Readings(
+                {
+                    **of_process(pool, nats, ready, bus.REPORTS, bus.MANIFESTS),
+                    "governance": gauges.governance(pool),
+                    "outbox": mailbox_gauges.outbox(pool, PLANE),
+                    "audit": partial(standing.look, pool),
+                }
+            )
             orders = Orders(nats)
             app = create_app(
                 engine,
                 execution_url=settings.execution_url,
-                ready=lambda: _checks(engine, nats),
+                ready=ready,
+                refresh=readings.refresh,
+                audit_standing=standing,
                 sealing_key=sealing,
                 checkpoints=settings.audit_checkpoint_file,
                 audit_keys=audit_keys,
@@ -77,7 +92,9 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(ReportConsumer(engine, nats, audit_keys).run(stop))
                 tasks.create_task(StopKeeper(engine, orders).run(stop))
                 if settings.audit_checkpoint_file is not None:
-                    checkpointer = Checkpointer(pool, PLANE, audit_key, settings.audit_checkpoint_file)
+                    checkpointer = Checkpointer(
+                        pool, PLANE, audit_key, settings.audit_checkpoint_file, standing
+                    )
                     tasks.create_task(checkpointer.run(stop))
 
 
@@ -93,7 +110,7 @@ async def _engines(
 ) -> AsyncIterator[tuple[AsyncEngine, "asyncpg.Pool[asyncpg.Record]", Client]]:
     async with contextlib.AsyncExitStack() as stack:
         # Opened first: it connects at once and says in a sentence when PostgreSQL does not answer.
-        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=2)
+        pool = await open_pool(settings.dsn(), application_name=NAME, max_size=3)
         stack.push_async_callback(pool.close)
         engine = open_engine(settings.dsn(), application_name=NAME)
         stack.push_async_callback(engine.dispose)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import get_args
 
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -12,10 +13,7 @@ from sereno.control_plane.store import heads, projection
 from sereno.control_plane.store.event_store import StreamId, read_streams
 from sereno.control_plane.store.tables import CATALOG_OBJECT, EVENT
 
-KINDS: dict[str, Kind] = {
-    kind.lower(): kind
-    for kind in ("Tenant", "Agent", "Endpoint", "Token", "Subscription", "Principal", "Grant", "Policy")
-}
+KINDS: dict[str, Kind] = {kind.lower(): kind for kind in get_args(Kind)}
 _STREAMS_A_READ = 500
 
 

@@ -89,6 +89,7 @@ def write(
             "evaluator_port": addresses.evaluator_port or 0,
             "evaluators": options.evaluators,
             "calendar_networks": options.calendar_networks,
+            "connector_networks": options.connector_networks,
             "calendar_folder": str(options.calendar_folder) if options.calendar_folder else None,
             "json_logs": options.json_logs,
             **_keys(name, identities),

@@ -1,14 +1,16 @@
 """Checks of an installation: does each engine answer, with the rights it should have, and without a backlog."""
 
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 import httpx
 from nats.errors import Error as NatsError
 
-from sereno.deploy import database, nats_identities
+from sereno.deploy import database, facts, nats_identities
 from sereno.deploy.finding import Finding
 from sereno.mailbox.engine import bus, outbox, postgres, queries
 from sereno.mailbox.engine.bus import BusUnreachableError
@@ -18,15 +20,39 @@ OLD_TRANSACTION_SECONDS = 60.0
 LAG_SECONDS = 10.0
 
 
-async def examine(discovery: dict[str, Any], seed: str | None) -> Sequence[Finding]:
-    """All checks of a running installation, as its `sereno.json` describes it; `seed` is the operator's for NATS."""
+async def examine(discovery: dict[str, Any], seed: str | None, data: Path) -> Sequence[Finding]:
+    """All checks of a running installation, as its `sereno.json` describes it; `seed` is the operator's for NATS, `data` its
+    folder.
+    """
     findings = [
         await _plane("control plane", discovery["control_url"]),
         await _plane("execution plane", discovery["execution_url"]),
+        *[await _plane(name, url) for name, url in _others(discovery).items()],
     ]
+    shown = facts.samples(
+        [page for url in discovery.get("probes", {}).values() if (page := await _metrics(url))]
+    )
+    usage = shutil.disk_usage(data)
+    findings += [facts.versions(shown), facts.disk(str(data), usage.free, usage.total)]
     findings += await _guarded("PostgreSQL", _postgres, discovery["postgres"])
     findings += await _guarded("NATS", _nats, discovery["nats"], seed)
-    return findings
+    return [*findings, *facts.findings(shown)]
+
+
+def _others(discovery: dict[str, Any]) -> dict[str, str]:
+    """The processes that have no API."""
+    probes: dict[str, str] = discovery.get("probes", {})
+    return {name: url for name, url in probes.items() if name not in {"control", "gateway"}}
+
+
+async def _metrics(url: str) -> str:
+    """The metrics of a process; nothing, when it does not answer, which is said elsewhere."""
+    try:
+        async with httpx.AsyncClient(timeout=5.0, trust_env=False) as client:
+            answer = await client.get(f"{url}/metrics")
+    except httpx.HTTPError:
+        return ""
+    return answer.text if answer.is_success else ""
 
 
 async def _guarded(
@@ -67,6 +93,7 @@ async def _postgres(dsn: str) -> list[Finding]:
         version = connection.get_settings().server_version
         return [
             Finding("PostgreSQL", True, f"version {version} at {postgres.address(dsn)}"),
+            await _clock(connection),
             await _durability(connection),
             await _roles(connection),
             await _oldest_transaction(connection),
@@ -78,6 +105,13 @@ async def _postgres(dsn: str) -> list[Finding]:
 
 def _sql(name: str) -> str:
     return queries.load("sereno.deploy", "doctor.sql")[name]
+
+
+async def _clock(connection: "asyncpg.Connection[asyncpg.Record]") -> Finding:
+    before = time.time()
+    theirs = float(await connection.fetchval(_sql("clock")))
+    # It read its clock about half-way.
+    return facts.clock(theirs - (before + time.time()) / 2)
 
 
 async def _durability(connection: "asyncpg.Connection[asyncpg.Record]") -> Finding:

@@ -22,3 +22,6 @@ FROM pg_stat_activity
 WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 ORDER BY xact_start
 LIMIT 1
+
+-- name: clock
+SELECT extract(epoch FROM clock_timestamp())::float8

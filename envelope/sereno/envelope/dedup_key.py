@@ -54,6 +54,14 @@ def of_calendar(uid: str, recurrence: datetime | None, anchor: datetime, offset:
     return f"calendar:sha256@{hashlib.sha256(key.encode()).hexdigest()}"
 
 
+def of_item(source: str, item: str, version: str) -> str:
+    """The key of one version of an item of a polled source; one too long for an index stands there as its SHA-256."""
+    key = f"item:{_escaped(source)}@{_escaped(item)}@{_escaped(version)}"
+    if len(key) <= _LONGEST:
+        return key
+    return f"item:sha256@{hashlib.sha256(key.encode()).hexdigest()}"
+
+
 def of_state(thing: str, state: str) -> str:
     """The key of a thing of the platform entering a state, such as a run that finished."""
     return f"state:{_escaped(thing)}@{_escaped(state)}"

@@ -4,6 +4,8 @@ _PLANE = "sereno.execution_plane"
 WORDS = {
     "simulate": f"{_PLANE}.simulate.command",
     "explain": f"{_PLANE}.explain.command",
+    "sub": f"{_PLANE}.quality.commands",
+    "drill": f"{_PLANE}.drill.command",
     "usage": f"{_PLANE}.usage.command",
     "estop": f"{_PLANE}.stops.command",
     "calibrate": f"{_PLANE}.simulate.calibrate_command",

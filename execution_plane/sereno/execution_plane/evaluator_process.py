@@ -3,16 +3,20 @@
 import asyncio
 import os
 import secrets
+from functools import partial
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.evaluator import criteria, declared, model_call
+from sereno.execution_plane.evaluator import criteria, declared, forgetting, model_call
 from sereno.execution_plane.evaluator.evaluation import Evaluation, Remembered
 from sereno.execution_plane.evaluator.judging import Judging
+from sereno.execution_plane.evaluator.metering import Meter
+from sereno.execution_plane.evaluator.replay import Replay
 from sereno.execution_plane.evaluator.testing import TestNow
+from sereno.execution_plane.gauges.standing import manifests
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.directory import Directory
-from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import asking, bus, http_server, probes
 from sereno.mailbox.engine.settings import Settings
@@ -45,12 +49,17 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 evaluators, callers, Remembered(), lambda: secrets.token_hex(_DELIMITER_BYTES)
             )
             judging = Judging(engines.pool, Directory(catalog), evaluation)
-            testing = TestNow(engines.pool, catalog, evaluation, os.urandom)
-            await criteria.mark_changed(engines.pool, [one.model for one in evaluators])
+            meter = Meter(engines.pool, catalog, os.urandom)
+            testing = TestNow(engines.pool, evaluation, meter)
+            replay = Replay(engines.pool, evaluation, meter)
+            await criteria.tell_changed(engines.pool, [one.model for one in evaluators])
             log_start("evaluator", settings)
+            ready = partial(checks, engines, bus.MANIFESTS)
+            gauges = readings(engines, ready, (), {"manifests": manifests(catalog)})
             async with asyncio.TaskGroup() as tasks:
-                ready = probes.app(lambda: checks(engines, bus.MANIFESTS))
-                tasks.create_task(http_server.serve(ready, bound, stop))
+                tasks.create_task(http_server.serve(probes.app(ready, gauges.refresh), bound, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
                 tasks.create_task(judging.run(stop))
+                tasks.create_task(forgetting.run(engines.pool, stop))
                 tasks.create_task(asking.serve(engines.nats, "test", testing.answer, stop))
+                tasks.create_task(asking.serve(engines.nats, "replay", replay.answer, stop))

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 from datetime import UTC, datetime
+from functools import partial
 
 from sereno.execution_plane.agent_events import AgentEvents
 from sereno.execution_plane.api import Front, Parts, create_app
@@ -18,17 +19,19 @@ from sereno.execution_plane.gateway.admission import Admission
 from sereno.execution_plane.gateway.group_commit import GroupCommit, IngressPublisher
 from sereno.execution_plane.gateway.secrets import Secrets
 from sereno.execution_plane.gateway.webhook import WebhookGateway
+from sereno.execution_plane.gauges.standing import manifests
 from sereno.execution_plane.large_data import forgetting
 from sereno.execution_plane.large_data.claims import Claims
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
-from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
 from sereno.execution_plane.stops.responder import Responder
 from sereno.mailbox.audit import keys as audit_keys
 from sereno.mailbox.audit.keys import AuditKeyError
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.cli.exits import CommandError
 from sereno.mailbox.engine import bus, http_server
+from sereno.mailbox.engine.readings import Look
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.verbs import Mailbox
 from sereno.mailbox.wake import Wake
@@ -58,15 +61,22 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             )
             redelivery = Redelivery(engines.pool, commit, log, os.urandom, _now)
             mailbox = Mailbox(engines.pool, wake=wake, emitter=AgentEvents(os.urandom))
+            needed = (bus.INGRESS, bus.MANIFESTS)
+            ready = partial(checks, engines, *needed)
+            looks: dict[str, Look] = {
+                "manifests": manifests(catalog),
+                "audit": partial(signed.standing.look, engines.pool),
+            }
             parts = Parts(
                 mailbox,
                 catalog,
                 webhooks,
                 bearers,
-                lambda: checks(engines, bus.INGRESS, bus.MANIFESTS),
+                ready,
                 redelivery,
                 signed,
                 settings.control_url,
+                readings(engines, ready, needed, looks).refresh,
             )
             api = create_app(parts)
             app = Front(webhooks, api)

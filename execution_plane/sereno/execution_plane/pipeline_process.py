@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable
+from functools import partial
 
 from sereno.execution_plane.accounts.reconciling import Reconciler
 from sereno.execution_plane.audit import PLANE
 from sereno.execution_plane.audit.crossing import Crossing
 from sereno.execution_plane.audit.sequencing import Sequencer
 from sereno.execution_plane.catalog import Catalog
+from sereno.execution_plane.gauges import standing
+from sereno.execution_plane.gauges.budgets import budgets
 from sereno.execution_plane.manifest import trust
 from sereno.execution_plane.manifest.receiver import Receiver
 from sereno.execution_plane.pipeline.collector import collect_seldom
@@ -17,14 +20,18 @@ from sereno.execution_plane.pipeline.flushing import Flusher
 from sereno.execution_plane.pipeline.forgetting import Forgetting
 from sereno.execution_plane.pipeline.release import Releaser
 from sereno.execution_plane.pipeline.settling import Settler
-from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines
+from sereno.execution_plane.process_engines import checks, listening, log_start, open_engines, readings
 from sereno.execution_plane.stops.responder import Responder
 from sereno.mailbox.audit import keys as audit_keys
 from sereno.mailbox.audit.checkpointing import Checkpointer
 from sereno.mailbox.audit.keys import AuditKey, AuditKeyError
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.cli.exits import CommandError
+from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server, probes
+from sereno.mailbox.engine.readings import Look
 from sereno.mailbox.engine.settings import Settings
+from sereno.mailbox.gauges import mailboxes
 from sereno.mailbox.reaper import Reaper
 from sereno.mailbox.retention import Retention
 from sereno.mailbox.wake import Wake
@@ -38,14 +45,15 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
             catalog, wake = Catalog(), Wake(engines.nats)
             await catalog.refresh(engines.pool)
             directory = Directory(catalog)
+            needed = (bus.INGRESS, bus.MANIFESTS)
+            ready = partial(checks, engines, *needed)
+            chains = AuditStanding(PLANE, signs=audit_key is not None, verifies=False)
+            looks = _looks(engines.pool, catalog, directory)
+            gauges = readings(engines, ready, needed, {**looks, "audit": partial(chains.look, engines.pool)})
             collect_seldom()
             log_start("pipeline", settings)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(
-                    http_server.serve(
-                        probes.app(lambda: checks(engines, bus.INGRESS, bus.MANIFESTS)), bound, stop
-                    )
-                )
+                tasks.create_task(http_server.serve(probes.app(ready, gauges.refresh), bound, stop))
                 tasks.create_task(Receiver(engines.pool, engines.nats, keys, catalog, wake).run(stop))
                 tasks.create_task(
                     Consumer(engines.pool, engines.nats, catalog, directory=directory).run(stop)
@@ -55,7 +63,9 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(Sequencer(engines.pool).run(stop))
                 tasks.create_task(Crossing(engines.pool, catalog, audit_key).run(stop))
                 if audit_key is not None and settings.audit_checkpoint_file is not None:
-                    keeper = Checkpointer(engines.pool, PLANE, audit_key, settings.audit_checkpoint_file)
+                    keeper = Checkpointer(
+                        engines.pool, PLANE, audit_key, settings.audit_checkpoint_file, chains
+                    )
                     tasks.create_task(keeper.run(stop))
                 tasks.create_task(Responder(engines.pool, engines.nats, wake).run(stop))
                 tasks.create_task(Flusher(engines.pool, catalog, wake, directory).run(stop))
@@ -63,6 +73,16 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
                 tasks.create_task(_until(stop, Reaper(engines.pool, wake=wake).run()))
                 tasks.create_task(_until(stop, Retention(engines.pool).run()))
                 tasks.create_task(_until(stop, Forgetting(engines.pool).run()))
+
+
+def _looks(pool: AnyPool, catalog: Catalog, directory: Directory) -> dict[str, Look]:
+    return {
+        "mailboxes": mailboxes(pool),
+        "guards": standing.guards(pool),
+        "budgets": budgets(pool, directory),
+        "manifests": standing.manifests(catalog),
+        "transactions": standing.Transactions(pool).look,
+    }
 
 
 def _audit_key(settings: Settings) -> AuditKey | None:

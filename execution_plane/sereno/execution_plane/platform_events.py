@@ -14,10 +14,10 @@ from sereno.envelope.event import Event
 from sereno.envelope.genealogy import Genealogy
 from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
 from sereno.envelope.receipt import Receipt, receive
-from sereno.envelope.types import SUBSCRIPTION_SUSPENDED
+from sereno.envelope.types import CONTENT_SUSPICIOUS, SUBSCRIPTION_SUSPENDED
 from sereno.execution_plane.gateway.group_commit import MAX_BYTES, MAX_EVENTS
 from sereno.execution_plane.guards.suspension import Suspension
-from sereno.execution_plane.platform_data import SubscriptionSuspended
+from sereno.execution_plane.platform_data import ContentSuspicious, SubscriptionSuspended
 from sereno.mailbox.engine import bus, outbox
 
 ORIGIN = "platform"
@@ -62,6 +62,22 @@ def envelope_of(
             causationid=caused.causationid,
             hops=caused.hops,
         ),
+    )
+
+
+def suspicious(
+    *, tenant: str, subscription: str, receipt: str, signs: Sequence[str], held: bool, at: datetime
+) -> Envelope:
+    """The event that content reads like an instruction to a model; caused by the event that holds it."""
+    data = ContentSuspicious(subscription=subscription, receipt=receipt, signs=tuple(signs), held=held)
+    return envelope_of(
+        CONTENT_SUSPICIOUS,
+        data,
+        tenant=tenant,
+        thing=f"{receipt}/{subscription}",
+        state="suspicious",
+        subject=subscription,
+        at=at,
     )
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nats.aio.client import Client
@@ -13,6 +13,8 @@ from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine import bus, http_server
 from sereno.mailbox.engine.http_server import AddressInUseError
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS, open_pool
+from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.readings import Look, Readings, of_process
 from sereno.mailbox.engine.settings import Settings
 from sereno.mailbox.engine.telemetry import logger
 
@@ -62,6 +64,13 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 async def checks(engines: Engines, *streams: str) -> Mapping[str, str | None]:
     """Each engine, stream and bucket by name with `None` when it is there, else with a sentence."""
     return {"postgres": await _postgres(engines.pool), **await bus.checks(engines.nats, streams)}
+
+
+def readings(
+    engines: Engines, ready: Readiness, streams: Sequence[str], looks: Mapping[str, Look]
+) -> Readings:
+    """The gauges of a process: what all show, and its own."""
+    return Readings({**of_process(engines.pool, engines.nats, ready, *streams), **looks})
 
 
 async def _postgres(pool: AnyPool) -> str | None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from sereno.execution_plane.guard_commands import rebuild_guards
 from sereno.execution_plane.listeners import ledger, rebuild
 from sereno.execution_plane.preview.schedule_preview import preview_schedule
 from sereno.mailbox.cli.exits import CommandError, Exit
@@ -21,7 +22,9 @@ def register(app: typer.Typer) -> None:
     schedule = group(app, "schedule", "When schedules fire, and whether they did.")
     schedule.command("preview")(preview_schedule)
     schedule.command("check")(check_schedules)
-    group(app, "rebuild", REBUILD).command("schedules")(rebuild_schedules)
+    rebuilds = group(app, "rebuild", REBUILD)
+    rebuilds.command("schedules")(rebuild_schedules)
+    rebuilds.command("guards")(rebuild_guards)
 
 
 def rebuild_schedules(*, postgres: Postgres = None, data: Data = None, json: Json = False) -> None:

@@ -18,7 +18,7 @@ from sereno.mailbox.wake import Box
 
 _SQL = queries.load("sereno.mailbox", "verbs.sql")
 _CLAIMS = telemetry.counter("sereno.mailbox.claims")
-_LATENCY = telemetry.histogram("sereno.mailbox.claim_latency")
+_LATENCY = telemetry.spread("sereno.mailbox.claim_latency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +95,18 @@ class Claims:
         if not row["ids"]:
             return []
         cursor.claimed(row["tag"])
-        _measure(row)
+        _measure(claim.tenant, row)
         ids = row["answered"]
         answers = await self._pool.fetch(_SQL["answers"], claim.tenant, ids) if ids else ()
         return _claimed(claim, row, answers)
 
 
-def _measure(row: Record) -> None:
-    _CLAIMS.add(len(row["ids"]))
+def _measure(tenant: str, row: Record) -> None:
+    _CLAIMS.add(len(row["ids"]), {"tenant": tenant})
     for attempts, waited in zip(row["attempts"], row["waiting"], strict=True):
         # Only a first claim says how long a message waited.
         if attempts == 1:
-            _LATENCY.record(waited)
+            _LATENCY.add(waited)
 
 
 @lru_cache(maxsize=4096)

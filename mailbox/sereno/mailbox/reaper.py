@@ -21,6 +21,7 @@ PRINCIPAL = "system:reaper"
 
 _SQL = queries.load("sereno.mailbox", "reaper.sql")
 _REAPED = telemetry.counter("sereno.mailbox.reaped")
+_LOST = telemetry.counter("sereno.mailbox.fence_losses")
 _EVER = datetime(1, 1, 1, tzinfo=UTC)
 # Leases end about now; further back is only what a sweep missed, and the dead rows of a long transaction.
 _LOOK_BACK = timedelta(minutes=2)
@@ -120,6 +121,7 @@ class Reaper:
             await notices.record(conn, dead_letter.notices(map(dict, ended)))
         for row in ended:
             _REAPED.add(1, {"state": row["state"]})
+            _LOST.add(int(row["lost"]), {"reason": "expired"})
         await self._wake.publish(
             {(row["tenant_id"], row["agent"]) for row in ended if row["state"] == "ready"}
         )

@@ -66,9 +66,10 @@ with clock as materialized (
         case when state = 'leased' then json_build_object('after', 'expired') end
     from removed, clock
 )
-select tenant_id, id, agent, subscription, 'ready' as state, null as serial_key, null as dead_of from returned
+select tenant_id, id, agent, subscription, 'ready' as state, null as serial_key, null as dead_of, true as lost
+from returned
 union all
-select tenant_id, id, agent, subscription, 'dead', serial_key, dead_of from removed
+select tenant_id, id, agent, subscription, 'dead', serial_key, dead_of, state = 'leased' from removed
 
 -- name: unanswered
 -- Parked work whose deadline passed without an answer. Arguments: page size.

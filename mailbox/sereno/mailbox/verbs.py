@@ -35,6 +35,8 @@ POLL_SECONDS = 1.0
 
 _SQL = queries.load("sereno.mailbox", "verbs.sql")
 _VERBS = telemetry.counter("sereno.mailbox.verbs")
+_LOST = telemetry.counter("sereno.mailbox.fence_losses")
+_REFUSED_VERBS = ("renew", "ack", "release", "park", "check", "emit")
 
 Connected = Callable[[], Awaitable[bool]]
 """Answers whether somebody still waits for what is being claimed."""
@@ -60,6 +62,10 @@ class Mailbox:
         self._poll_seconds = poll_seconds
         self._emitter = emitter
         self._claims = Claims(pool)
+        # Of a series that begins with its first refusal, nobody sees that it rose.
+        for verb in _REFUSED_VERBS:
+            for status in (Status.STALE, Status.EXPIRED):
+                _VERBS.add(0, {"verb": verb, "status": status})
 
     async def claim(
         self,
@@ -245,6 +251,8 @@ class Mailbox:
             answers |= {row["token"]: _to_answer(row) for row in rows}
         for status, count in Counter(answer.status for answer in answers.values()).items():
             _VERBS.add(count, {"verb": verb, "status": status})
+            if status is Status.CANCELLED and verb == "renew":
+                _LOST.add(count, {"reason": status})
         return [answers.get(token) or Answer(token, Status.UNKNOWN) for token in tokens]
 
     async def _run(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from sereno.envelope.types import CATALOGUE
+from sereno.subscriptions import connector_meaning
 from sereno.subscriptions.duration import format_duration, parse_duration
 from sereno.subscriptions.event_key import compile_key
 from sereno.subscriptions.expression import compile_expression
@@ -26,6 +27,7 @@ _ORDERED: tuple[tuple[tuple[str, ...], str, str, Mapping[str, Any]], ...] = (
     (("delivery",), "max_run", "max_age", Delivery().model_dump()),
     (("limits", "batch"), "window", "max_wait", {}),
 )
+_MCP_EXPRESSIONS = (("items",), ("id",), ("version",), ("time",), ("cursor", "value"), ("pages", "next"))
 _PLATFORM = "sereno.platform."
 _TYPE = re.compile(r"[a-z0-9._-]+")
 _EMITTED = frozenset(entry.name for entry in CATALOGUE if entry.family == "platform")
@@ -47,6 +49,8 @@ def of(kind: Kind, raw: Mapping[str, Any], *, simulated: bool = False) -> Iterat
         yield from _tenant(raw.get("metadata"))
     elif kind == "Endpoint":
         yield from _endpoint(raw.get("spec"))
+    elif kind == "Connector":
+        yield from connector_meaning.of(raw.get("spec"))
     elif kind == "Subscription":
         yield from _subscription(raw.get("spec"), simulated=simulated)
     elif kind == "Policy":
@@ -95,6 +99,7 @@ def _subscription(spec: Any, *, simulated: bool) -> Iterator[Objection]:
         yield from _expressions(filters)
     yield from _time(_at(spec, "source", "time"))
     yield from _calendar(_at(spec, "source", "calendar"))
+    yield from _mcp(_at(spec, "source", "mcp"))
     yield from _lease(_at(spec, "delivery", "lease"))
     yield from _platform_types(_at(spec, "source", "platform", "types"), simulated=simulated)
     yield from _keys(spec)
@@ -171,6 +176,13 @@ def _calendar(calendar: Any) -> Iterator[Objection]:
             ("spec", "source", "calendar", "offset"),
             f"expected at most {LONGEST_OFFSET.days} days before or after",
         )
+
+
+def _mcp(mcp: Any) -> Iterator[Objection]:
+    for path in _MCP_EXPRESSIONS:
+        source = _at(mcp, *path)
+        if isinstance(source, str) and source:
+            yield from _compiles(source, ("spec", "source", "mcp", *path))
 
 
 def _interval(every: Any) -> Iterator[Objection]:

@@ -36,6 +36,16 @@ class Standing:
     verified_sender_only: bool = False
     revoked_at: datetime | None = None
     """When a grant that it may rest on ends; it is asked again then, and until that is answered it does not fire."""
+    authority: "Authority | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """By which policy a right was given or taken: its version, the rule that decided, and whose grants it rests on."""
+
+    policy: str
+    rule: str
+    sponsor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,7 @@ class Rights:
     owner_removed: bool = False
     agent_suspended: bool = False
     revoked_at: datetime | None = None
+    authority: Authority | None = None
 
     @property
     def stands(self) -> bool:

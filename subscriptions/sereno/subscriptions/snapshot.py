@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sereno.subscriptions.models.types import Instant
 
-ObjectKind = Literal["Tenant", "Agent", "Endpoint", "Subscription", "Token", "Principal", "Grant", "Policy"]
+ObjectKind = Literal[
+    "Tenant", "Agent", "Endpoint", "Connector", "Subscription", "Token", "Principal", "Grant", "Policy"
+]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 # Larger integers are not exact in JSON (RFC 8785 follows IEEE 754 doubles).
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-LATER_KINDS = frozenset({"Connector", "Calendar", "Plan"})
+LATER_KINDS = frozenset({"Calendar", "Plan"})
 
 # kind -> path below spec -> the values that are not supported yet; None: the field itself is not.
 Later = Mapping[str, Mapping[tuple[str, ...], frozenset[Any] | None]]
@@ -11,9 +11,7 @@ LATER: Later = {
     "Tenant": {("plan",): None},
     "Agent": {("egress",): None},
     "Endpoint": {("sensitivity",): None, ("purpose",): None},
-    "Subscription": {
-        ("source", "mcp"): None,
-    },
+    "Connector": {("sensitivity",): frozenset({"confidential"})},
 }
 
 

@@ -14,9 +14,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sereno.control_plane.api import create_app
 from sereno.control_plane.bootstrapping import bootstrap
 from sereno.control_plane.catalog import approval as deciding
+from sereno.control_plane.gauges import governance
 from sereno.control_plane.store.engine import open_engine
 from sereno.envelope.stored import loads_batch
 from sereno.envelope.types import APPROVAL_RESOLVED
+from sereno.mailbox.engine.postgres import open_pool
 from tests.control_documents import AGENT, ENDPOINT, several, subscription
 from tests.engines import Engines
 
@@ -224,3 +226,26 @@ async def test_the_answer_to_parked_work_is_a_platform_event(house: House) -> No
     assert (await house.post(f"answers/{message}", body, "user:luis"))["message"] == message
     said = (await house.announced())[-1]
     assert said == {"kind": "message", "message": message, **body, "by": "user:luis"}
+
+
+async def test_gauges_count_what_waits_and_for_how_long(house: House, module_engines: Engines) -> None:
+    async def shown() -> dict[str, float]:
+        found = {reading.name: reading.value for reading in await look()}
+        return {name.rpartition(".")[2]: value for name, value in found.items()}
+
+    pool = await open_pool(module_engines.control_dsn, application_name="tests", max_size=1)
+    try:
+        look = governance(pool)
+        before = await shown()
+        await house.apply(wish("counted"), "agent:triage")
+        asked = await house.pending("counted")
+        async with house.engine.begin() as connection:
+            hour = "update control.approval set expires_at = expires_at - interval '1 hour' where subject_name = 'counted'"
+            await connection.execute(text(hour))
+        during = await shown()
+        assert during["waiting"] == before["waiting"] + 1
+        assert 3600 <= during["oldest"] < 4000
+        await house.word("deny", asked)
+        assert (await shown())["waiting"] == before["waiting"]
+    finally:
+        await pool.close()

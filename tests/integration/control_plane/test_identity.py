@@ -136,6 +136,7 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "POST /v1/answers/{message}": {"outcome": "approved"},
     "POST /v1/subscriptions/{name}/reassign": {"owner": "user:nobody", "reason": "x"},
     "POST /v1/subscriptions/{name}/test": {"criterion": "Is it urgent?"},
+    "POST /v1/subscriptions/{name}/replay": {"criterion": "Is it urgent?"},
 }
 # The roles that may; whoever is not named may not. What only names a reason needs no body of its own above.
 EVERYBODY, OPERATORS, ADMINS = set(ROLES), {"admin", "operator"}, {"admin"}
@@ -148,6 +149,7 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/subscriptions/{name}/reassign": ADMINS,
     # It needs the right to its source, too.
     "POST /v1/subscriptions/{name}/test": ADMINS,
+    "POST /v1/subscriptions/{name}/replay": ADMINS,
     "POST /v1/endpoints": OPERATORS,
     "POST /v1/endpoints/{name}/rotate": OPERATORS,
     "POST /v1/endpoints/{name}/pause": OPERATORS,
@@ -180,6 +182,10 @@ MATRIX: Mapping[str, set[str]] = {
     "GET /v1/audit/records": {"admin", "auditor"},
     "GET /v1/audit/anchors": {"admin", "auditor"},
     "GET /v1/documents": EVERYBODY,
+    "GET /v1/connectors": EVERYBODY,
+    "GET /v1/connectors/{name}": EVERYBODY,
+    "POST /v1/connectors/{name}/pause": OPERATORS,
+    "POST /v1/connectors/{name}/resume": OPERATORS,
     "GET /v1/approvals": EVERYBODY,
     "GET /v1/approvals/{identifier}": EVERYBODY,
     "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},

@@ -10,6 +10,7 @@ import pytest
 
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
+from sereno.mailbox.engine.readings import ALONG_INDEXES, MOST
 from sereno.mailbox.limits import set_concurrency
 
 ROWS = int(os.environ.get("SERENO_PLAN_ROWS", "30000"))
@@ -40,6 +41,7 @@ from deposited
 """
 LIMIT = 200
 VERBS = queries.load("sereno.mailbox", "verbs.sql")
+GAUGES = queries.load("sereno.mailbox", "gauges.sql")
 REAPER = queries.load("sereno.mailbox", "reaper.sql")
 TOUCHED = """
 select regexp_replace(relname, '_(default|\\d{8})$', '') as name, sum(seq_scan) as scans,
@@ -111,6 +113,11 @@ async def test_q65_no_hot_statement_reads_the_whole_table(pool: AnyPool, analyse
         assert len(both["ids"]) == 50
         assert not HOT & {name for name, count in scans.items() if count}, scans
         assert fetched["work"] <= 8 * 50
+        # The gauges count no further than they have to, and nothing of what they do not show.
+        await conn.execute(ALONG_INDEXES.replace("local", ""))
+        scans, fetched, _ = await touched(conn, GAUGES["mailbox"], MOST)
+        assert not HOT & {name for name, count in scans.items() if count}, scans
+        assert fetched["work"] <= MOST + ROWS / 100 + 1500
 
 
 async def test_an_idle_poll_stops_at_the_first_row_that_is_for_later(pool: AnyPool) -> None:

@@ -102,7 +102,13 @@ async def test_a_wake_is_explained_from_cause_to_holders(plane: Plane, asker: As
         "storm",
     ]
     assert decision["contract"]["version"] == 1
-    assert decision["authority"] == {"owner": "user:marta", "created_by": "user:marta", "mode": "draft"}
+    assert decision["authority"] == {
+        "owner": "user:marta",
+        "created_by": "user:marta",
+        "mode": "draft",
+        # The manifest of this test carries no policies, so none was asked.
+        **dict.fromkeys(("policy", "rule", "sponsor")),
+    }
     delivery = decision["delivery"]
     assert (delivery["state"], delivery["attempts"]) == ("acked", 1)
     assert [(lease["token"], lease["ended"]) for lease in delivery["holders"]] == [
@@ -140,6 +146,14 @@ async def test_what_did_not_match_is_recomputed_and_names_the_filter(plane: Plan
     assert misses["vip-watch"]["expected"] == "cel: data.customer == 'c-1'"
     assert misses["vip-watch"]["found"] == "data.customer = 'c-7'"
     assert misses["elsewhere"]["part"] == "source"
+    # How many of that hour it was not concerned by, of those that came from its source.
+    heard = await plane.rows(
+        "select count(*) as n from execution.receipt r where r.origin = $1 and not exists"
+        " (select from execution.verdict v where v.receiptid = r.receiptid and v.subscription = 'vip-watch')",
+        said["cause"]["origin"],
+    )
+    assert misses["vip-watch"]["not_concerned_that_hour"] == heard[0]["n"] > 0
+    assert misses["elsewhere"]["not_concerned_that_hour"] == 0
     one = await asker.explain(identifier, why_not=True, subscription="vip-watch")
     assert (len(one["decisions"]), len(one["unmatched"])) == (0, 1)
 

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from sereno.execution_plane.pipeline import commit
+from sereno.execution_plane.pipeline.rebuilding import compare
 from sereno.execution_plane.simulate.control import do
 from sereno.execution_plane.simulate.declared import Refused, declare
 from sereno.execution_plane.simulate.lines import Line, OfLease, Received, read
@@ -196,6 +197,8 @@ async def both_shells(plane: Plane, seed: int) -> None:
         await live.do(line, None if leased is None else leased.id)
         assert _difference(live.told, world.told) is None, (seed, _difference(live.told, world.told))
     await _same_state(world, live, said)
+    # And it is what the log tells, folded again from nothing.
+    assert await compare(plane.pool, live.clock) == [], seed
 
 
 def _difference(live: list[Any], simulated: list[Any]) -> tuple[Any, Any] | None:

@@ -23,6 +23,7 @@ KINDS: dict[str, Kind] = {
     "tenant": "Tenant",
     "agent": "Agent",
     "endpoint": "Endpoint",
+    "connector": "Connector",
     "token": "Token",
     "principal": "Principal",
     "grant": "Grant",

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from sereno.mailbox.engine.telemetry import METRICS, redact
+from sereno.mailbox.engine.instruments import LABELS, METRICS
+from sereno.mailbox.engine.telemetry import redact
 
 
 @pytest.mark.parametrize(
@@ -29,12 +30,12 @@ def test_ids_stay_readable() -> None:
 
 
 def test_labels_are_bounded() -> None:
-    allowed = {"tenant", "family", "guard", "outcome", "status", "verb", "state", "reason", "plane"}
-    assert {label for metric in METRICS.values() for label in metric.labels} <= allowed
+    assert {label for metric in METRICS.values() for label in metric.labels} == set(LABELS)
+    assert not set(LABELS) & {"subscription", "agent", "message", "receipt", "endpoint", "token", "schedule"}
 
 
 def test_every_metric_has_a_description_and_a_unit_that_prometheus_knows() -> None:
     for metric in METRICS.values():
         assert metric.description.endswith(".")
-        assert metric.unit in {"1", "s", "By"}
+        assert metric.unit in {"", "1", "s", "By"}
         assert metric.exposed.startswith("sereno_")

@@ -41,6 +41,8 @@ from sereno.execution_plane.evaluator.redaction import Redaction
         ("密码：mima12345", "SECRET"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "SECRET"),
         ("srn_0123456789abcdef", "SECRET"),
+        ("新的是Bearer abcdefghijklmnop.qrst", "SECRET"),
+        ("账号ES91 2100 0418 4502 0005 1332", "IBAN"),
     ],
 )
 def test_what_is_personal_or_secret_is_hidden_and_comes_back(text: str, kind: str) -> None:

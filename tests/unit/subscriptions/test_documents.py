@@ -189,9 +189,9 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
             "no wildcards",
         ),
         (
-            {"source": {"platform": {"types": ["sereno.platform.milestone"]}}},
+            {"source": {"platform": {"types": ["sereno.platform.workspace.changed"]}}},
             "spec.source.platform.types[0]",
-            "not yet supported: source.platform.types: sereno.platform.milestone",
+            "not yet supported: source.platform.types: sereno.platform.workspace.changed",
         ),
         ({"source": {"platform": {"types": []}}}, "spec.source.platform.types", "expected at least 1"),
         ({"source": {}}, "spec.source", "found none"),
@@ -219,7 +219,9 @@ def test_a_models_own_rules_are_reported_beside_its_faulty_fields() -> None:
         ({"limits": []}, "spec.limits", "expected a mapping"),
         ({"sender": "known"}, "spec.sender", "expected 'any' or 'verified'"),
         ({"limits": {"when_busy": "wait"}}, "spec.limits.when_busy", "expected 'queue', 'drop' or 'merge'"),
-        ({"source": {"mcp": {"nonsense": 1}}}, "spec.source.mcp", "not yet supported: source.mcp"),
+        ({"source": {"mcp": {"nonsense": 1}}}, "spec.source.mcp.nonsense", "unknown field"),
+        ({"source": {"mcp": {"items": "data.("}}}, "spec.source.mcp.items", "CEL at"),
+        ({"source": {"mcp": {"every": "1ms"}}}, "spec.source.mcp.every", "at least"),
     ],
 )
 def test_a_wrong_subscription_is_refused_where_it_is_wrong(
@@ -303,7 +305,7 @@ def test_a_secret_that_is_no_reference_is_refused_and_never_repeated() -> None:
 
 
 def test_kinds_of_later_and_of_never_are_told_apart() -> None:
-    assert refused("apiVersion: sereno/v1\nkind: Connector\n")["kind"] == "not yet supported: kind: Connector"
+    assert refused("apiVersion: sereno/v1\nkind: Calendar\n")["kind"] == "not yet supported: kind: Calendar"
     assert refused("apiVersion: sereno/v1\nkind: Banana\n")["kind"].startswith("expected one of Tenant")
 
 

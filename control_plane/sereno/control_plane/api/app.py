@@ -13,6 +13,7 @@ from sereno.control_plane.api import (
     approvals,
     audit,
     changing,
+    connectors,
     documents,
     endpoints,
     grants,
@@ -25,11 +26,13 @@ from sereno.control_plane.api.authentication import TokenUses, authenticate
 from sereno.control_plane.api.authorising import KnownFacts
 from sereno.control_plane.api.body_limit import BodyLimit
 from sereno.control_plane.api.rendering import Renderer
+from sereno.control_plane.recording import PLANE
 from sereno.control_plane.stop_orders import Orders
 from sereno.mailbox.audit.keys import Trusted
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.engine import problem_details, problems
 from sereno.mailbox.engine.asking import Ask
-from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.engine.telemetry import logger
 
@@ -65,6 +68,8 @@ def create_app(
     judged: bool = False,
     ask: Ask | None = None,
     orders: Orders | None = None,
+    refresh: Refresh = no_gauges,
+    audit_standing: AuditStanding | None = None,
 ) -> FastAPI:
     """The API over an engine that may connect later; `execution_url` is where senders reach endpoints.
 
@@ -79,15 +84,17 @@ def create_app(
     app.state.checkpoints, app.state.audit_keys = checkpoints, audit_keys or {}
     app.state.judged, app.state.ask = judged, ask
     app.state.orders = orders or Orders()
+    app.state.audit_standing = audit_standing or AuditStanding(PLANE)
     app.state.token_uses = TokenUses()
     app.state.renderer = Renderer(execution_url)
     app.add_middleware(BodyLimit)
     problems.install(app)
     _install_database_problems(app)
-    problems.install_probes(app, ready)
+    problems.install_probes(app, ready, refresh)
     for router in (
         changing.router,
         endpoints.router,
+        connectors.router,
         reading.router,
         documents.router,
         identity.router,

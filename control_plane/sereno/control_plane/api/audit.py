@@ -23,7 +23,9 @@ async def verify(request: Request, access: Auditor, held: audit.Held = []) -> au
         checkpointing.read_file, state.checkpoints, state.audit_keys, PLANE, access.tenant
     )
     async with state.engine.connect() as connection:
-        return await audit.report(await driver(connection), PLANE, access.tenant, signed, held)
+        found = await audit.report(await driver(connection), PLANE, access.tenant, signed, held)
+    state.audit_standing.verified(access.tenant, len(found.faults))
+    return found
 
 
 @router.get("/audit/records", summary="Records of the audit chain, in order")

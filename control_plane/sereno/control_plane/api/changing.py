@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.datastructures import State as AppState
 
 from sereno.control_plane import applying, recording
-from sereno.control_plane.api import models, rendering
+from sereno.control_plane.api import models, rendering, replaying
 from sereno.control_plane.api.authentication import Authenticated
 from sereno.control_plane.api.authorising import Access, entered
 from sereno.control_plane.api.refusing import bad_documents, refused
@@ -33,8 +33,12 @@ Entered = Annotated[Access, Depends(entered)]
 @router.post("/apply", tags=["catalog"], summary="Make the catalog be as the documents say")
 async def apply(body: models.ApplyRequest, request: Request, caller: Authenticated) -> models.ApplyAnswer:
     """One transaction or none; applying the same again changes nothing."""
-    applied = await _apply(request.app.state, body, caller, dry_run=body.dry_run)
-    renderer: rendering.Renderer = request.app.state.renderer
+    state = request.app.state
+    # A criterion that is edited stands in a document that has one; what asks nobody is planned once.
+    if state.ask is not None and not (body.dry_run or body.without_replay) and "condition" in body.documents:
+        await replaying.judge(request, await _apply(state, body, caller, dry_run=True), caller.name)
+    applied = await _apply(state, body, caller, dry_run=body.dry_run)
+    renderer: rendering.Renderer = state.renderer
     return renderer.applied(applied, dry_run=body.dry_run)
 
 

@@ -81,6 +81,8 @@ class TestedItem(_Shape):
     model: str | None
     verdict: Verdict | None
     error: EvaluationFault | None
+    suspicious: list[str] = Field(description="Signs by which it reads like an instruction to a model.")
+    held: bool = Field(description="It was not judged because of them.")
     meets: bool
 
 
@@ -128,6 +130,62 @@ async def test_now(name: str, body: TestRequest, request: Request, access: Enter
         "by": access.caller.name,
     }
     return TestAnswer.model_validate(await answer(request, "test", access.tenant, question))
+
+
+class ReplayRequest(_Shape):
+    """What to replay: the subscription as it stands, unless something else is given."""
+
+    document: Annotated[str, Field(max_length=1_000_000)] | None = Field(
+        None, description="YAML with the subscription as it might be; it is not applied."
+    )
+    criterion: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+
+
+class ReplayScore(_Shape):
+    """Labelled verdicts by what was judged, and how many were right."""
+
+    right: int
+    labelled: int
+    true_positives: int
+    false_positives: int
+    true_negatives: int
+    false_negatives: int
+    precision: float | None
+    recall: float | None
+
+
+class ReplayedItem(_Shape):
+    """A labelled event that is right now and was wrong, or the reverse."""
+
+    event: str
+    meant: bool
+    met: bool
+
+
+class ReplayAnswer(_Shape):
+    """How right the criterion is over what people labelled, beside how right the verdicts were."""
+
+    criterion_version: str
+    labelled: int
+    gone: int = Field(description="labelled events that are not kept any more")
+    errors: int
+    before: ReplayScore
+    after: ReplayScore
+    changed: list[ReplayedItem]
+    usage: TestUsage
+
+
+@router.post("/subscriptions/{name}/replay", summary="Judge what people labelled again; wakes nobody")
+async def replay(name: str, body: ReplayRequest, request: Request, access: Entered) -> ReplayAnswer:
+    """With the criterion as it stands or might stand; metered, and limited in number together with tests."""
+    meant = await subject(request, access, name, body.document, body.criterion)
+    return await replayed(request, access.tenant, meant, access.caller.name)
+
+
+async def replayed(request: Request, tenant: str, meant: CatalogObject, by: str) -> ReplayAnswer:
+    """The replay of this subscription. Raises `Problem`."""
+    question = {"subscription": meant.model_dump(mode="json"), "by": by}
+    return ReplayAnswer.model_validate(await answer(request, "replay", tenant, question))
 
 
 async def answer(request: Request, kind: str, tenant: str, question: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from uuid import UUID
 
 from sereno.subscriptions.lifecycle import State
 
-Kind = Literal["Tenant", "Agent", "Endpoint", "Token", "Subscription", "Principal", "Grant", "Policy"]
+Kind = Literal[
+    "Tenant", "Agent", "Endpoint", "Connector", "Token", "Subscription", "Principal", "Grant", "Policy"
+]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -31,6 +31,7 @@ _ACTION: Mapping[str, Action] = {
     "Tenant": "administer",
     "Agent": "declare",
     "Endpoint": "declare",
+    "Connector": "declare",
     "Subscription": "subscribe",
     "Grant": "grant",
     "Policy": "administer",

@@ -1,7 +1,7 @@
 """What applying documents would do to the catalog: every step, or everything that stands against it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -11,6 +11,7 @@ from sereno.control_plane.catalog.decider import Command, decide, fold
 from sereno.control_plane.catalog.event import RecordedEvent, record
 from sereno.control_plane.catalog.item import Address, Item
 from sereno.control_plane.catalog.judging import Judge, Verdict, judged
+from sereno.control_plane.catalog.observing import calls_not_allowed
 from sereno.control_plane.catalog.reference import address_of, missing
 from sereno.control_plane.catalog.refusal import Refusal, Refusals
 from sereno.subscriptions import schedule
@@ -21,7 +22,7 @@ from sereno.subscriptions.models import SubscriptionSpec
 
 Change = Literal["created", "updated", "unchanged", "deleted", "pending"]
 # What refers to others goes before what others refer to.
-_PRUNE_ORDER = ("Subscription", "Endpoint", "Grant", "Agent")
+_PRUNE_ORDER = ("Subscription", "Endpoint", "Connector", "Grant", "Agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Known:
     """What the catalog holds of all that the documents touch.
 
     `items` are the objects at the documents' addresses; `live` of all referred objects those that exist;
-    `prunable` what carries the label to prune; `dependents` who refers to each of these.
+    `prunable` what carries the label to prune; `dependents` who refers to each of these; `connectors` what those in use say.
     """
 
     items: Mapping[Address, Item]
@@ -55,6 +56,7 @@ class Known:
     prunable: tuple[Item, ...] = ()
     dependents: Mapping[Address, frozenset[Address]] | None = None
     judge: Judge | None = None
+    connectors: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
 
     def doomed(self, wanted: Collection[Address]) -> list[Item]:
         """What pruning removes."""
@@ -92,7 +94,13 @@ def plan(
     wanted = {address_of(document) for document in documents}
     doomed = known.doomed(wanted)
     existing = (known.live | wanted) - {item.address for item in doomed}
-    faults = Faults.of([*missing(documents, existing), *_over(documents, known, intent.at)])
+    faults = Faults.of(
+        [
+            *missing(documents, existing),
+            *calls_not_allowed(documents, known.connectors),
+            *_over(documents, known, intent.at),
+        ]
+    )
     if faults:
         return faults
     verdicts, refusals = _judged(documents, known, doomed)

@@ -25,6 +25,8 @@ def references(document: Document) -> Iterator[tuple[str, Address]]:
     source = document.spec.source
     if source.webhook:
         yield "spec.source.webhook.endpoint", Address(tenant, "Endpoint", source.webhook.endpoint)
+    if source.mcp:
+        yield "spec.source.mcp.connector", Address(tenant, "Connector", source.mcp.connector)
     if source.platform and source.platform.agent:
         yield "spec.source.platform.agent", _agent(tenant, source.platform.agent)
     if source.platform and source.platform.subscription:

@@ -18,5 +18,6 @@ WORDS = {
     "agent": f"{__name__}.agents",
     "sub": f"{__name__}.subscriptions",
     "webhook": f"{__name__}.endpoints",
+    "connectors": f"{__name__}.connectors",
 }
 """The module that registers each command."""

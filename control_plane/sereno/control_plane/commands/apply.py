@@ -15,13 +15,14 @@ from sereno.control_plane.commands.flags import (
     Label,
     Prune,
     Token,
-    control,
     planes,
     pruning,
 )
-from sereno.mailbox.cli.client import ProblemError
+from sereno.mailbox.cli.client import Client, ProblemError
 from sereno.mailbox.cli.output import print_json, print_table
 
+ANSWERED_WITHIN_SECONDS = 160.0
+"""Labelled events are judged again before an edited criterion goes live."""
 _COLUMNS = ("kind", "tenant", "name", "id", "version", "state", "change")
 
 
@@ -41,6 +42,13 @@ def apply(
     revive: Annotated[
         bool, typer.Option("--revive", help="Take deleted names again; needs --reason.")
     ] = False,
+    without_replay: Annotated[
+        bool,
+        typer.Option(
+            "--without-replay",
+            help="Do not judge labelled events again before an edited criterion goes live.",
+        ),
+    ] = False,
     reason: Annotated[str | None, typer.Option("--reason", help="Why; it stays in the history.")] = None,
     json: Json = False,
     control_url: ControlUrl = None,
@@ -52,9 +60,16 @@ def apply(
     selected = pruning(prune=prune, label=label)
     found = planes(control_url, execution_url, token, data)
     read = files.read(file)
-    body = {"documents": read.text, "dry_run": dry_run, "prune": selected, "revive": revive, "reason": reason}
+    body = {
+        "documents": read.text,
+        "dry_run": dry_run,
+        "prune": selected,
+        "revive": revive,
+        "without_replay": without_replay,
+        "reason": reason,
+    }
     try:
-        answer = control(found).post("/v1/apply", body)
+        answer = Client(*found.control(), timeout=ANSWERED_WITHIN_SECONDS).post("/v1/apply", body)
     except ProblemError as refusal:
         raise read.explained(refusal) from refusal
     behind = None if dry_run else in_force.wait(found, answer["manifest"])

@@ -1,6 +1,6 @@
 """The catalog as of now: one row an object, written in the transaction of the events it comes from."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping, Text, and_, func, literal, or_, select, tuple_
@@ -15,7 +15,7 @@ from sereno.subscriptions.lifecycle import State
 _ROWS_A_STATEMENT = 1_000
 _KEYS = ("tenant_id", "kind", "name")
 _LIVE = OBJECT.c.state != State.DELETED.value
-_PRUNABLE = ("Subscription", "Endpoint", "Grant", "Agent")
+_PRUNABLE = ("Subscription", "Endpoint", "Connector", "Grant", "Agent")
 
 
 async def save(connection: AsyncConnection, items: Sequence[Item]) -> None:
@@ -119,19 +119,34 @@ async def prunable(connection: AsyncConnection, tenants: Collection[str], select
 
 
 async def dependents(connection: AsyncConnection, items: Sequence[Item]) -> dict[Address, frozenset[Address]]:
-    """For each agent and endpoint the subscriptions that refer to it and exist."""
+    """For each agent, endpoint and connector the subscriptions that refer to it and exist."""
     agent = OBJECT.c.spec.op("->>")("agent")
     endpoint = OBJECT.c.spec.op("#>>")(literal(["source", "webhook", "endpoint"], ARRAY(Text)))
+    connector = OBJECT.c.spec.op("#>>")(literal(["source", "mcp", "connector"], ARRAY(Text)))
     found: dict[Address, frozenset[Address]] = {}
     for item in items:
         name, tenant = item.address.name, item.address.tenant
-        if item.address.kind in {"Agent", "Endpoint"}:
-            refers = agent == f"agent:{name}" if item.address.kind == "Agent" else endpoint == name
+        refers = {
+            "Agent": agent == f"agent:{name}",
+            "Endpoint": endpoint == name,
+            "Connector": connector == name,
+        }.get(item.address.kind)
+        if refers is not None:
             users = await _items(
                 connection, OBJECT.c.tenant_id == tenant, OBJECT.c.kind == "Subscription", _LIVE, refers
             )
             found[item.address] = frozenset(user.address for user in users)
     return found
+
+
+async def specs(
+    connection: AsyncConnection, addresses: Sequence[Address]
+) -> dict[Address, Mapping[str, Any]]:
+    """What the objects at these addresses say, of those that exist."""
+    wanted = [(each.tenant, each.kind, each.name) for each in addresses]
+    keys = tuple_(OBJECT.c.tenant_id, OBJECT.c.kind, OBJECT.c.name)
+    found = await _items(connection, keys.in_(wanted), _LIVE) if wanted else []
+    return {item.address: item.spec for item in found}
 
 
 async def credential(connection: AsyncConnection, sha256: str) -> Item | None:

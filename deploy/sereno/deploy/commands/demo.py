@@ -1,5 +1,6 @@
 """`sereno demo`."""
 
+import contextlib
 import importlib
 import time
 from typing import Annotated
@@ -10,7 +11,7 @@ from sereno.deploy.faults import StartError
 from sereno.deploy.stop_request import StopRequest
 from sereno.mailbox.cli.exits import Exit
 
-NAMES = ("wake", "support-queue", "meeting-prep")
+NAMES = ("wake", "support-queue", "meeting-prep", "mcp-condition")
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +40,9 @@ def _play(name: str) -> None:
     screen, stop, started = Console(), StopRequest(), time.monotonic()
     stop_on_signals(stop)
     screen.print("Starting PostgreSQL, NATS and both planes in a temporary folder …")
-    with stage(screen, stop, without=module.WITHOUT) as running:
+    # What a demonstration needs beside the installation runs as long as that.
+    wanting = getattr(module, "options", contextlib.nullcontext)
+    with wanting() as more, stage(screen, stop, without=module.WITHOUT, more=more) as running:
         if stop.is_set():
             raise StartError("interrupted")
         took = time.monotonic() - started

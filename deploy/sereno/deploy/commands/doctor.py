@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
         processes = configuration.read_all(folder) if discovery else {}
         settings = list(effective(chosen, {"data": data}, processes=processes))
         findings = (
-            asyncio.run(examine(discovery, _seed(discovery)))
+            asyncio.run(examine(discovery, _seed(discovery), folder.root))
             if discovery
             else _nothing_runs(str(chosen.data))
         )

@@ -127,10 +127,16 @@ def expect(fact: Mapping[str, Any], **wanted: object) -> None:
 
 
 @contextlib.contextmanager
-def stage(screen: Console, stop: StopRequest, *, without: Collection[str] = ()) -> Iterator[Stage]:
+def stage(
+    screen: Console,
+    stop: StopRequest,
+    *,
+    without: Collection[str] = (),
+    more: Mapping[str, Any] | None = None,
+) -> Iterator[Stage]:
     """Everything but the processes named in `without` started in a temporary folder, and at the end removed.
 
-    Calendars may lie on this machine.
+    Calendars may lie on this machine; `more` are further options of the installation.
     """
     with tempfile.TemporaryDirectory(prefix="sereno-demo-") as temporary:
         folder = Path(temporary).resolve()
@@ -143,6 +149,7 @@ def stage(screen: Console, stop: StopRequest, *, without: Collection[str] = ()) 
             control_port=0,
             execution_port=0,
             calendar_networks="127.0.0.0/8",
+            **(more or {}),
         )
         programs = folder / "programs"
         with installation(

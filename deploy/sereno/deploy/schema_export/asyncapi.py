@@ -11,6 +11,7 @@ from sereno.subscriptions.snapshot import CatalogObject, SignedManifest
 
 _TENANT = {"tenant": {"description": "The tenant, as one subject token."}}
 _AGENT = {"agent": {"description": "The agent, as one subject token."}}
+_KIND = {"kind": {"description": "What is asked.", "enum": ["test", "replay"]}}
 _PLANE = {"plane": {"description": "The plane that reports.", "enum": ["control", "execution"]}}
 
 
@@ -37,6 +38,12 @@ def asyncapi(version: str) -> dict[str, Any]:
             _TENANT | _AGENT,
             "Wake",
             "A hint that the mailbox of an agent has something ready; losing one loses nothing.",
+        ),
+        "ask": _channel(
+            "sereno.ask.{kind}.{tenant}",
+            _KIND | _TENANT,
+            "Question",
+            "What the control plane asks now; the execution plane answers in the inbox of whoever asked.",
         ),
         "manifest": _channel(
             f"$KV.{bus.MANIFESTS}.manifest.{{tenant}}",
@@ -103,6 +110,19 @@ def _messages() -> dict[str, Any]:
         "Wake": {
             "summary": "No payload: look into the mailbox.",
             "payload": {"maxLength": 0, "type": "string"},
+        },
+        "Question": {
+            "summary": "A subscription as it stands or might stand, who asks, and for a test the events to judge.",
+            "payload": {
+                "type": "object",
+                "properties": {
+                    "subscription": {"$ref": "catalog-object.schema.json"},
+                    "by": {"type": "string"},
+                    "events": {"type": ["array", "null"], "items": {"type": "object"}},
+                    "most": {"type": "integer"},
+                },
+                "required": ["subscription", "by"],
+            },
         },
         "SignedManifest": _message(SignedManifest.__doc__, "signed-manifest.schema.json"),
         "CatalogObject": _message(CatalogObject.__doc__, "catalog-object.schema.json"),

@@ -7,6 +7,7 @@ again from time to time, since what a long transaction wrote is older than what 
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -14,7 +15,7 @@ from asyncpg import Record
 
 from sereno.execution_plane.accounts import usage_log
 from sereno.execution_plane.accounts.ends import events
-from sereno.execution_plane.accounts.settling import End, reservation_of, settle
+from sereno.execution_plane.accounts.settling import End, Settled, reservation_of, settle
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.pipeline import guard_changes, guard_state
 from sereno.execution_plane.pipeline.columns import columns
@@ -25,7 +26,7 @@ from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import outbox, queries
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import logger
+from sereno.mailbox.engine.telemetry import counter, logger
 
 INTERVAL_SECONDS = 0.2
 PAGE = 1_000
@@ -37,6 +38,8 @@ SCHEMA = "execution"
 
 _SQL = queries.load("sereno.execution_plane.accounts", "reconciling.sql")
 _log = logger("reconciling")
+_closed = counter("sereno.mailbox.closed")
+_cost = counter("sereno.usage.cost")
 
 
 class Reconciler:
@@ -63,24 +66,28 @@ class Reconciler:
         async with self._pool.acquire() as conn, conn.transaction():
             if not await conn.fetchval(_SQL["lead"]):
                 return 0
-            settled = await reconcile(conn, self._directory, LONGEST if thorough else OVERLAP)
+            settled, done = await reconcile(conn, self._directory, LONGEST if thorough else OVERLAP)
+        _measure(done)
         if thorough and settled < PAGE:
             self._sweep_at = time.monotonic() + SWEEP_SECONDS
         return settled
 
 
-async def reconcile(conn: AnyConnection, directory: Directory, back: timedelta = LONGEST) -> int:
-    """Settle one page in the caller's transaction, from so long before what was settled last; how many messages."""
+async def reconcile(
+    conn: AnyConnection, directory: Directory, back: timedelta = LONGEST
+) -> tuple[int, Settled]:
+    """Settle one page in the caller's transaction, from so long before what was settled last; how many messages, and what
+    followed.
+    """
     [(since, now)] = await conn.fetch(_SQL["since"])
     rows = await conn.fetch(_SQL["closed"], since - back, PAGE)
     ends = [_end(row) for row in rows]
-    if ends:
-        await _settle(conn, ends, directory)
+    done = await _settle(conn, ends, directory) if ends else Settled()
     await conn.execute(_SQL["advance"], now if len(rows) < PAGE else max(end.at for end in ends))
-    return len(rows)
+    return len(rows), done
 
 
-async def _settle(conn: AnyConnection, ends: Sequence[End], directory: Directory) -> None:
+async def _settle(conn: AnyConnection, ends: Sequence[End], directory: Directory) -> Settled:
     reserved = [end.reservation for end in ends if end.reservation is not None]
     accounts = {line.account for one in reserved for line in one.lines}
     ledger = Ledger(budgets=await guard_state.lock_budgets(conn, accounts))
@@ -97,6 +104,19 @@ async def _settle(conn: AnyConnection, ends: Sequence[End], directory: Directory
     told = await events(conn, ends, directory.index)
     await outbox.append(conn, SCHEMA, outgoing(told))
     await notices.record(conn, done.notices)
+    return done
+
+
+def _measure(done: Settled) -> None:
+    """Once it is committed. A run that reported several currencies is one message."""
+    ended = {(used.tenant, used.reference): used.outcome for used in done.used}
+    for (tenant, outcome), count in Counter(
+        (tenant, outcome.partition(":")[0]) for (tenant, _), outcome in ended.items()
+    ).items():
+        _closed.add(count, {"tenant": tenant, "outcome": outcome})
+    for used in done.used:
+        if used.cost is not None:
+            _cost.add(float(used.cost), {"tenant": used.tenant, "currency": used.currency})
 
 
 def _end(row: Record) -> End:

@@ -25,12 +25,14 @@ from sereno.execution_plane.gateway.webhook import WebhookGateway
 from sereno.execution_plane.history import http as history_http
 from sereno.execution_plane.large_data import http as data_http
 from sereno.execution_plane.listeners.calendar import http as calendar_http
+from sereno.execution_plane.listeners.mcp import http as connector_http
+from sereno.execution_plane.quality import http as quality_http
 from sereno.execution_plane.stops import http as stops_http
 from sereno.execution_plane.usage import http as usage_http
 from sereno.mailbox.audit.intents import intents
 from sereno.mailbox.bearer import LeaseBearers
 from sereno.mailbox.engine import problem_details, problems
-from sereno.mailbox.engine.probes import Readiness
+from sereno.mailbox.engine.probes import Readiness, Refresh, no_gauges
 from sereno.mailbox.http.authentication import Authenticate, Callers
 from sereno.mailbox.http.router import KnowsAgent
 from sereno.mailbox.http.router import router as mailbox_router
@@ -66,6 +68,7 @@ class Parts:
     signed: Signed = field(default_factory=Signed)
     control_url: str = ""
     """Where requests of agents to the catalog are passed on to."""
+    refresh: Refresh = no_gauges
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -83,7 +86,7 @@ def create_app(parts: Parts) -> FastAPI:
         middleware=[Middleware(BodyLimit)],
     )
     problems.install(app)
-    problems.install_probes(app, parts.ready)
+    problems.install_probes(app, parts.ready, parts.refresh)
     callers = Callers(_authenticate_by(parts.catalog), parts.bearers)
     app.include_router(webhook_route.router(parts.webhooks))
     intent = intents(parts.mailbox.pool, PLANE)
@@ -99,10 +102,12 @@ def create_app(parts: Parts) -> FastAPI:
         parts.mailbox.pool, parts.catalog, parts.redelivery, callers.member, intent
     )
     history = history_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    quality = quality_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     usage = usage_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     data = data_http.router(parts.mailbox.pool, parts.catalog, callers.holder)
     previews = preview_route.router(callers.member)
     calendars = calendar_http.router(parts.mailbox.pool, parts.catalog, callers.member)
+    connectors = connector_http.router(parts.mailbox.pool, parts.catalog, callers.member)
     manifests = manifest_route.router(parts.catalog, callers.member)
     audit = audit_http.router(parts.mailbox.pool, parts.signed, callers.member)
     stops = stops_http.router(parts.mailbox.pool, callers.member, intent)
@@ -111,10 +116,12 @@ def create_app(parts: Parts) -> FastAPI:
         explain,
         deliveries,
         history,
+        quality,
         usage,
         data,
         previews,
         calendars,
+        connectors,
         manifests,
         audit,
         stops,

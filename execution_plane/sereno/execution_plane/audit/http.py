@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query
 from sereno.execution_plane.audit import PLANE
 from sereno.mailbox.audit import checkpointing
 from sereno.mailbox.audit.keys import Trusted
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.problems import Problem
 from sereno.mailbox.http import audit
@@ -19,10 +20,11 @@ from sereno.mailbox.principal import Principal
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """The file of this plane's checkpoints, and the keys by which they count."""
+    """The file of this plane's checkpoints, the keys by which they count, and who is told what was found."""
 
     file: Path | None = None
     keys: Trusted = field(default_factory=dict)
+    standing: AuditStanding = field(default_factory=lambda: AuditStanding(PLANE, signs=False))
 
 
 def router(pool: AnyPool, signed: Signed, authenticate: Callable[..., Any]) -> APIRouter:
@@ -39,7 +41,9 @@ def router(pool: AnyPool, signed: Signed, authenticate: Callable[..., Any]) -> A
         home = _audited(caller, tenant)
         kept = await asyncio.to_thread(checkpointing.read_file, signed.file, signed.keys, PLANE, home)
         async with pool.acquire() as conn:
-            return await audit.report(conn, PLANE, home, kept, held)
+            found = await audit.report(conn, PLANE, home, kept, held)
+        signed.standing.verified(home, len(found.faults))
+        return found
 
     @routes.get("/records", summary="Records of this plane's audit chain, in order")
     async def records(

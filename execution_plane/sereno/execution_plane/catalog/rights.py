@@ -6,7 +6,7 @@ from datetime import datetime
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.policy.authority import authority
 from sereno.subscriptions.policy.facts import SHIPPED, Facts, facts_of
-from sereno.subscriptions.rights import RIGHTS, Rights
+from sereno.subscriptions.rights import RIGHTS, Authority, Rights
 from sereno.subscriptions.snapshot import CatalogObject
 
 
@@ -56,4 +56,5 @@ def rights_of(facts: Facts, declared: CatalogObject, at: datetime) -> Rights:
         owner_removed=found.reason == "owner_removed",
         agent_suspended=found.reason == "agent_suspended",
         revoked_at=found.until if found.allowed else None,
+        authority=Authority(found.decision.policy_version, found.decision.rule, found.sponsor),
     )

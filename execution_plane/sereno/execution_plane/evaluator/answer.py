@@ -1,5 +1,6 @@
 """An evaluator's answer read strictly: per item a verdict, or why there is none."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,11 +29,15 @@ def _many(
         kind: judgement.ErrorKind = "wrong_type" if "verdicts" in document else "missing_field"
         fault = EvaluationError(kind, "verdicts: expected a list with one object per item")
         return dict.fromkeys((item.id for item in items), fault)
-    return {item.id: _of(item, verdicts, as_written) for item in items}
+    about: defaultdict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    for verdict in verdicts:
+        name = verdict.get("item")
+        if isinstance(name, str):
+            about[name].append(verdict)
+    return {item.id: _of(item, about[item.id], as_written) for item in items}
 
 
-def _of(item: Item, verdicts: Sequence[Mapping[str, Any]], as_written: Callable[[str], str]) -> Answer:
-    mine = [verdict for verdict in verdicts if verdict.get("item") == item.id]
+def _of(item: Item, mine: Sequence[Mapping[str, Any]], as_written: Callable[[str], str]) -> Answer:
     if not mine:
         return EvaluationError("missing_field", f"verdicts: there is none about {item.id}")
     if len(mine) > 1:

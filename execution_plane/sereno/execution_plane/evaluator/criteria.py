@@ -7,8 +7,10 @@ from sereno.execution_plane.evaluator import prompt
 from sereno.execution_plane.guards.condition import criterion_version
 from sereno.execution_plane.guards.subscription import Criterion
 from sereno.execution_plane.pipeline.columns import as_json
+from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import queries
+from sereno.mailbox.notices import Notice
 
 SQL = queries.load("sereno.execution_plane.evaluator", "criteria.sql")
 
@@ -41,6 +43,18 @@ async def mark_changed(pool: AnyPool, models: Iterable[str]) -> list[Due]:
     """Mark what was judged otherwise than it is now: by a model that is not declared any more, or with another prompt."""
     rows = await pool.fetch(SQL["mark"], sorted(set(models)), prompt.VERSION)
     return [Due(*row) for row in rows]
+
+
+async def tell_changed(pool: AnyPool, models: Iterable[str]) -> None:
+    """Mark what is judged otherwise than it was, and let the owners know, each once."""
+    due = await mark_changed(pool, models)
+    async with pool.acquire() as conn:
+        await notices.record(conn, [_notice(one) for one in due])
+
+
+def _notice(due: Due) -> Notice:
+    text = f"another model or prompt judges {due.subscription} now: sereno sub quality {due.subscription} --replay"
+    return Notice(due.tenant, f"recheck/{due.subscription}", text)
 
 
 async def mark(conn: AnyConnection, tenant: str, subscriptions: Sequence[str], reason: str) -> list[Due]:

@@ -149,9 +149,11 @@ class Evaluation:
         done: Evaluated,
     ) -> None:
         redaction = Redaction()
-        hide = redaction.hide if evaluator.egress == "remote" else str
-        named = {_name(item, number, hide): item for number, item in enumerate(items, 1)}
-        lines = [(name, hide(item.line)) for name, item in named.items()]
+        hide_all = redaction.hide_all if evaluator.egress == "remote" else list[str]
+        ids = [item.id for item in items]
+        pairs = zip(ids, hide_all(ids), strict=True)
+        named = dict(zip([_name(*pair, number) for number, pair in enumerate(pairs, 1)], items, strict=True))
+        lines = list(zip(named, hide_all([item.line for item in items]), strict=True))
         asked = prompt.of(criterion, lines, self.random_text)
         done.egress.append(_record(evaluator, asked, items, redaction))
         called = await self.callers[evaluator.name].call(asked, prompt.schema(len(items)))
@@ -159,7 +161,7 @@ class Evaluation:
             done.answers.update(dict.fromkeys((item.id for item in items), called))
             return
         done.usage.append(_usage(evaluator, called))
-        shown = [Item(name, item.data, item.sensitivity) for name, item in named.items()]
+        shown = [item.called(name) for name, item in named.items()]
         answers = answer.read(called.text, shown, lambda quote: redaction.restore(asked.unmarked(quote)))
         for name, item in named.items():
             found = _named(answers[name], item.id)
@@ -173,9 +175,9 @@ def _unreached(found: Answer) -> bool:
     return isinstance(found, EvaluationError) and found.kind in _ELSEWHERE
 
 
-def _name(item: Item, number: int, hide: Callable[[str], str]) -> str:
+def _name(item_id: str, hidden: str, number: int) -> str:
     """What an item is called in a prompt: its id, or its number where the id is no plain word or has to be hidden."""
-    return item.id if _PLAIN.fullmatch(item.id) and hide(item.id) == item.id else f"#{number}"
+    return item_id if hidden == item_id and _PLAIN.fullmatch(item_id) else f"#{number}"
 
 
 def _named(found: Answer, item_id: str) -> Answer:

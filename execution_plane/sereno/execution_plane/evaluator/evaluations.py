@@ -10,11 +10,13 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from sereno.envelope.decode import loads_envelope
-from sereno.envelope.identifiers import RANDOM_BYTES, uuid7
+from sereno.envelope.identifiers import RANDOM_BYTES, to_people, uuid7
+from sereno.envelope.types import CONTENT_SUSPICIOUS
 from sereno.execution_plane.accounts import usage_log
 from sereno.execution_plane.accounts.usage_log import Used
 from sereno.execution_plane.guards.changes import Change, Charge, RememberPatience, Suspend
 from sereno.execution_plane.guards.condition import criterion_version, met
+from sereno.execution_plane.guards.delivery import identity_of
 from sereno.execution_plane.guards.judgement import EvaluationError, Judged
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.patience import DEFAULT_ERRORS, Patience, tried
@@ -27,9 +29,11 @@ from sereno.execution_plane.pipeline.delivery import Clock
 from sereno.execution_plane.pipeline.directory import Directory
 from sereno.execution_plane.pipeline.resolution import Resolution
 from sereno.execution_plane.pipeline.round import Setting
-from sereno.execution_plane.platform_events import outgoing
+from sereno.execution_plane.platform_events import outgoing, suspicious
+from sereno.mailbox import notices
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import outbox, queries
+from sereno.mailbox.notices import Notice
 from sereno.subscriptions.rate import Money
 
 LEASE_SECONDS = 60.0
@@ -94,18 +98,60 @@ async def settle(
         suspensions=await guard_state.suspensions(conn, {key}),
         patience=await guard_state.patience(conn, {key}),
     )
-    changes = [*await _charges(conn, policy, usage, at), *_patience(ledger, candidate, answer, at)]
+    charges = await _charges(conn, policy, usage, at)
+    changes = [*charges, *_patience(ledger, candidate, answer, at)]
     ledger.apply(changes)
     done = Resolution(ledger, Setting(at, {}))
     done.changes.add(changes)
     await guard_changes.write_memories(conn, done.changes, ledger)
     await guard_changes.write_budgets(conn, done.changes, at)
+    identity = identity_of(at, *map(str, names), str(candidate.token))
+    await guard_changes.write_charges(conn, candidate.tenant, identity, charges, at)
     await guard_changes.write_suspensions(conn, done.changes)
     await commit.deposit_messages(conn, done)
     await usage_log.write(conn, "evaluation", _used(candidate, policy, answer, usage, at))
     await _conclude(conn, candidate, policy, answer, at, made=made)
     await commit.tell(conn, done)
     return "ok"
+
+
+async def hold(
+    conn: AnyConnection,
+    candidate: Candidate,
+    made: Mapping[str, Any],
+    clock: Clock = store.database_clock,
+) -> Status:
+    """Keep a candidate from being judged, in the caller's transaction: it reads like an instruction, and a person decides."""
+    names = candidate.tenant, candidate.receiptid, candidate.subscription
+    if await conn.fetchrow(_SQL["held"], *names, candidate.token) is None:
+        return "stale"
+    numbers = {**made, "signs": list(made.get("suspicious", ()))}
+    await conn.execute(_SQL["rewrite"], *names, "held", "suspicious", as_json(numbers), await clock(conn))
+    await conn.execute(_SQL["done"], *names)
+    return "ok"
+
+
+async def tell_suspicious(
+    conn: AnyConnection, candidate: Candidate, directory: Directory, signs: Sequence[str], *, held: bool
+) -> None:
+    """Let the owner know, and whoever listens to it, each once."""
+    at, receipt = await store.database_clock(conn), to_people("rcp", candidate.receiptid)
+    what = "was held" if held else "was judged all the same"
+    text = f"{receipt} reads like an instruction to a model ({', '.join(signs)}) and {what}"
+    cause = f"suspicious/{candidate.subscription}/{'held' if held else 'judged'}"
+    await notices.record(
+        conn, [Notice(candidate.tenant, cause, text, {"receipt": receipt, "signs": list(signs)})]
+    )
+    if directory.index.hears(candidate.tenant, CONTENT_SUSPICIOUS):
+        event = suspicious(
+            tenant=candidate.tenant,
+            subscription=candidate.subscription,
+            receipt=receipt,
+            signs=signs,
+            held=held,
+            at=at,
+        )
+        await outbox.append(conn, commit.PLANE, outgoing([event]))
 
 
 async def _charges(

@@ -76,7 +76,8 @@ class Judging:
         first = group[0]
         policy = self._directory.subscription(first.tenant, first.subscription)
         least = policy.condition.min_confidence if policy is not None and policy.condition else 0.0
-        criterion = Criterion(first.criterion, least)
+        hook = policy.condition.suspicious if policy is not None and policy.condition else "warn"
+        criterion = Criterion(first.criterion, least, hook)
         names = names_of([(str(one.envelope["id"]), str(one.receiptid)) for one in group])
         done, made = await verdicts.of(
             self._pool, self._evaluation, first.tenant, criterion, _events(names, group)
@@ -85,15 +86,22 @@ class Judging:
         await criteria.note(self._pool, first.tenant, first.subscription, criterion, made)
         share = _share(done, len(group))
         for name, candidate in zip(names, group, strict=True):
-            await self._settle(candidate, done.answers[name], made[name], share)
+            await self._settle(candidate, done.answers.get(name), made[name], share)
 
     async def _settle(
-        self, candidate: Candidate, answer: Answer, made: Made, share: dict[str, Any] | None
+        self, candidate: Candidate, answer: Answer | None, made: Made, share: dict[str, Any] | None
     ) -> None:
         async with self._pool.acquire() as conn, conn.transaction():
-            status = await evaluations.settle(
-                conn, candidate, answer, self._directory, usage=share, made=made.as_json()
-            )
+            if answer is None:
+                status = await evaluations.hold(conn, candidate, made.as_json())
+            else:
+                status = await evaluations.settle(
+                    conn, candidate, answer, self._directory, usage=share, made=made.as_json()
+                )
+            if made.suspicious and status == "ok":
+                await evaluations.tell_suspicious(
+                    conn, candidate, self._directory, made.suspicious, held=made.held
+                )
         kind = answer.kind if isinstance(answer, EvaluationError) else None
         _log.info("judged", status=status, subscription=candidate.subscription, error=kind)
 

@@ -4,7 +4,7 @@ It errs on the side of hiding: what looks like a telephone number is hidden, and
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -16,11 +16,17 @@ _TELEPHONE_DIGITS = range(7, 16)  # ITU-T E.164
 
 
 class Pattern(NamedTuple):
-    """What a kind of data looks like, and the check that tells it from look-alikes."""
+    """What a kind of data looks like, and the check that tells it from look-alikes.
+
+    `hints` are texts (case folded) without one of which, and `digits` how many without which, it cannot stand there: most
+    texts need no closer look.
+    """
 
     kind: Kind
     expression: re.Pattern[str]
     accepts: Callable[[str], bool] = lambda _: True
+    hints: tuple[str, ...] = ()
+    digits: int = 0
 
 
 def _digits(text: str) -> str:
@@ -66,24 +72,48 @@ _SAID_BEFORE = (
     r"password|passwd|passphrase|pwd|secret|api[ _-]?key|access[ _-]?token|auth[ _-]?token|token|credential|"
     r"contraseña|contrasena|clave|secreto|密码|口令|密钥|令牌"
 )
+# A character of the part of an address before the @ (RFC 5322, 3.2.3, and letters of any script).
+_LOCAL = r"[\w.!#$%&'*+/=?^`{|}~-]"
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "SECRET",
         re.compile(
             r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
         ),
+        hints=("-----begin",),
     ),
-    Pattern("SECRET", re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}")),
+    Pattern("SECRET", re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"), hints=(".eyj",)),
     Pattern(
         "SECRET",
         re.compile(
             r"(?<![A-Za-z0-9])(?:sk-(?:ant-|proj-)?|[sr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|srn_|"
             r"whsec_|npm_|hf_|AIza|ya29\.)[\w-]{12,}"
         ),
+        hints=(
+            *(
+                "sk-",
+                "sk_",
+                "rk_",
+                "ghp_",
+                "gho_",
+                "ghu_",
+                "ghs_",
+                "ghr_",
+                "github_pat_",
+                "glpat-",
+                "xox",
+                "srn_",
+            ),
+            *("whsec_", "npm_", "hf_", "aiza", "ya29."),
+        ),
     ),
-    Pattern("SECRET", re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")),
-    Pattern("SECRET", re.compile(r"(?i)\bbearer\s+[\w.~+/-]{16,}=*")),
-    Pattern("SECRET", re.compile(r"(?<=://)[^\s/:@\"]+:[^\s/@\"]+(?=@)")),
+    Pattern(
+        "SECRET",
+        re.compile(r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        hints=("akia", "asia"),
+    ),
+    Pattern("SECRET", re.compile(r"(?i)(?<![A-Za-z0-9])bearer\s+[\w.~+/-]{16,}=*"), hints=("bearer",)),
+    Pattern("SECRET", re.compile(r"(?<=://)[^\s/:@\"]+:[^\s/@\"]+(?=@)"), hints=("://",)),
     Pattern(
         "SECRET",
         # After a name and its separator; a whole value in quotes, or up to a blank.
@@ -91,16 +121,29 @@ PATTERNS: tuple[Pattern, ...] = (
             rf"(?i)(?:(?<![A-Za-z0-9])(?:{_SAID_BEFORE})(?:\\?[\"'])?\s*(?:[:=：]|is|es|是|为)\s*)"
             r"(?P<value>\\?\"[^\"\\]{4,}|'[^']{4,}'|[^\s\"',;，。；]{4,})"
         ),
+        hints=(
+            *("pass", "pwd", "secret", "api", "token", "credential"),
+            *("contraseña", "contrasena", "clave", "密码", "口令", "密钥", "令牌"),
+        ),
     ),
-    Pattern("EMAIL", re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@(?:[\w-]+\.)+[^\W\d_]{2,}")),
+    Pattern("EMAIL", re.compile(rf"(?<!{_LOCAL}){_LOCAL}++@(?:[\w-]+\.)+[^\W\d_]{{2,}}"), hints=("@",)),
     Pattern(
         "EMAIL",
         re.compile(
             r"(?i)\b[\w.+-]+\s*[\[(]\s*(?:at|arroba)\s*[\])]\s*[\w-]+(?:\s*[\[(]?\s*(?:dot|punto|\.)\s*[\])]?\s*[\w-]+)+"
         ),
+        hints=("(", "["),
     ),
-    Pattern("IBAN", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){3,8}\b"), iban),
-    Pattern("ID", re.compile(r"(?<!\d)\d{17}[\dXx](?![\dXx])"), chinese_identity),
+    Pattern(
+        "IBAN", re.compile(r"[A-Z]{2}(?<![A-Za-z0-9]..)\d{2}(?: ?[A-Z0-9]{2,4}){3,8}(?![A-Za-z0-9])"), iban
+    ),
+)
+# The numbers: each has at least seven digits with at most two separators between, so only what is around such a
+# cluster is looked at; the margin holds what may stand before and after, and the characters beside it.
+_CLUSTER = re.compile(r"\d(?:[ ./()-]{0,2}\d){6,}")
+_MARGIN = 8
+NUMBERS: tuple[Pattern, ...] = (
+    Pattern("ID", re.compile(r"(?<!\d)\d{17}[\dXx](?![\dXx])"), chinese_identity, digits=17),
     Pattern(
         "ID",
         re.compile(
@@ -109,12 +152,20 @@ PATTERNS: tuple[Pattern, ...] = (
         spanish_identity,
     ),
     Pattern("ID", re.compile(r"(?<!\d)(?!000|666|9\d\d)\d{3}[- ](?!00)\d{2}[- ](?!0000)\d{4}(?!\d)")),
-    Pattern("CARD", re.compile(r"(?<!\d)\d(?:[ -]?\d){11,18}(?!\d)"), luhn),
+    Pattern("CARD", re.compile(r"(?<!\d)\d(?:[ -]?\d){11,18}(?!\d)"), luhn, digits=12),
     Pattern(
-        "PHONE", re.compile(r"(?<![A-Za-z0-9_.])(?:\+|00)\d{1,3}(?:[ ./()-]{0,2}\d){6,13}(?!\d)"), _telephone
+        "PHONE",
+        re.compile(r"(?<![A-Za-z0-9_.])(?:\+|00)\d{1,3}(?:[ ./()-]{0,2}\d){6,13}(?!\d)"),
+        _telephone,
+        hints=("+", "00"),
     ),
-    Pattern("PHONE", re.compile(r"(?<![A-Za-z0-9_.-])\(\d{2,5}\)[ -]?\d(?:[ .-]?\d){5,9}(?!\d)"), _telephone),
-    Pattern("PHONE", re.compile(r"(?<![A-Za-z0-9_.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)")),
+    Pattern(
+        "PHONE",
+        re.compile(r"(?<![A-Za-z0-9_.-])\(\d{2,5}\)[ -]?\d(?:[ .-]?\d){5,9}(?!\d)"),
+        _telephone,
+        hints=("(",),
+    ),
+    Pattern("PHONE", re.compile(r"(?<![A-Za-z0-9_.+-])1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"), digits=11),
     Pattern("PHONE", re.compile(r"(?<![A-Za-z0-9_.+-])[6789]\d{2}(?:[ .-]?\d{3}){2}(?!\d)")),
     Pattern("PHONE", re.compile(r"(?<![A-Za-z0-9_.+-])[6789]\d{2}(?:[ .-]?\d{2}){3}(?!\d)")),
     Pattern("PHONE", re.compile(r"(?<![A-Za-z0-9_.+-])\d{3}[ .-]\d{3}[ .-]\d{4}(?!\d)")),
@@ -132,9 +183,33 @@ class Redaction:
 
     def hide(self, text: str) -> str:
         """The text with placeholders, `[KIND_N]`, where personal data and secrets stood."""
-        for pattern in PATTERNS:
-            text = pattern.expression.sub(partial(self._hidden, pattern), text)
-        return text
+        return self.hide_all([text])[0]
+
+    def hide_all(self, texts: Sequence[str]) -> list[str]:
+        """Each text with placeholders; what stands in none of them is looked for once."""
+        folded = [text.casefold() for text in texts]
+        together = "\n".join(folded)
+        possible = [one for one in PATTERNS if _hinted(one, together)]
+        return [self._hide(text, own, possible) for text, own in zip(texts, folded, strict=True)]
+
+    def _hide(self, text: str, folded: str, possible: Sequence[Pattern]) -> str:
+        for pattern in possible:
+            if _hinted(pattern, folded):
+                text = pattern.expression.sub(partial(self._hidden, pattern, text), text)
+        return "".join(self._numbers(text))
+
+    def _numbers(self, text: str) -> Iterator[str]:
+        done = 0
+        for start, end in _around_clusters(text):
+            part = text[start:end]
+            digits = sum(map(str.isdigit, part))
+            for pattern in NUMBERS:
+                if digits >= pattern.digits and _hinted(pattern, part):
+                    part = pattern.expression.sub(partial(self._hidden, pattern, text), part)
+            yield text[done:start]
+            yield part
+            done = end
+        yield text[done:]
 
     def restore(self, text: str) -> str:
         """The text as it was written, placeholders put back."""
@@ -145,13 +220,13 @@ class Redaction:
         """How many different values of each kind were hidden."""
         return dict(self._counts)
 
-    def _hidden(self, pattern: Pattern, found: re.Match[str]) -> str:
+    def _hidden(self, pattern: Pattern, text: str, found: re.Match[str]) -> str:
         group = "value" if "value" in pattern.expression.groupindex else 0
         value = found.group(group)
         bare = value.strip("\\\"'")
         if not pattern.accepts(value) or (bare.startswith("[") and bare in self.values):
             return found.group()
-        return found.group().replace(bare, self._placeholder(pattern.kind, bare, found.string))
+        return found.group().replace(bare, self._placeholder(pattern.kind, bare, text))
 
     def _placeholder(self, kind: Kind, value: str, text: str) -> str:
         if value not in self._placeholders:
@@ -163,3 +238,27 @@ class Redaction:
             self._placeholders[value] = name
             self.values[name] = value
         return self._placeholders[value]
+
+
+def _hinted(pattern: Pattern, folded: str) -> bool:
+    if not pattern.hints:
+        return True
+    for hint in pattern.hints:  # noqa: SIM110 - asked for every text and pattern
+        if hint in folded:
+            return True
+    return False
+
+
+def _around_clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Where numbers may stand, with a margin; what touches is one."""
+    start, end = 0, 0
+    for found in _CLUSTER.finditer(text):
+        first, last = max(0, found.start() - _MARGIN), found.end() + _MARGIN
+        if end and first <= end:
+            end = last
+            continue
+        if end:
+            yield start, end
+        start, end = first, last
+    if end:
+        yield start, end

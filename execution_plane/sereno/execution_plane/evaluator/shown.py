@@ -1,10 +1,11 @@
 """What a model is shown of an item: its data without characters that people do not see, as one line of JSON."""
 
-import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
+
+import orjson
 
 # Blank or joining letters that Unicode does not count among its format characters.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -44,7 +45,7 @@ def cleaned(data: Any) -> Any:
 
 def as_line(data: Any) -> str:
     """Cleaned data as one line of JSON: what an outsider wrote cannot begin a line of its own."""
-    return json.dumps(data, ensure_ascii=False, default=str)
+    return orjson.dumps(data, default=str).decode()
 
 
 def texts(data: Any) -> Iterator[str]:

@@ -1,35 +1,29 @@
 """Test now: what a condition says of events, judged exactly as live; it wakes nobody, moves no cursor, writes no key."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import Annotated, Any
-from uuid import UUID
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sereno.envelope.identifiers import RANDOM_BYTES, to_people, uuid7
-from sereno.execution_plane.accounts import usage_log
-from sereno.execution_plane.accounts.usage_log import Used
-from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.evaluator import egress_log, observed, verdicts
+from sereno.envelope.identifiers import to_people
+from sereno.execution_plane.evaluator import observed, verdicts
 from sereno.execution_plane.evaluator.answer import Answer
 from sereno.execution_plane.evaluator.evaluation import Evaluated, Evaluation
 from sereno.execution_plane.evaluator.item import names_of
-from sereno.execution_plane.evaluator.observed import SQL, Observed
-from sereno.execution_plane.evaluator.verdicts import Made, costs_of
+from sereno.execution_plane.evaluator.metering import Meter, told
+from sereno.execution_plane.evaluator.observed import Observed
+from sereno.execution_plane.evaluator.verdicts import Made
 from sereno.execution_plane.guards.condition import criterion_version
 from sereno.execution_plane.guards.judgement import EvaluationError
 from sereno.execution_plane.guards.subscription import Criterion, Subscription
 from sereno.execution_plane.pipeline.directory import compile_object
-from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.asking import Refused
 from sereno.subscriptions.snapshot import CatalogObject
 
 MOST_EVENTS = 50
-MOST_IN_A_MINUTE = 20
-"""Tests of a tenant, over all replicas."""
+Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class Question(BaseModel):
@@ -44,34 +38,30 @@ class Question(BaseModel):
 
 
 class TestNow:
-    """Answers tests over `pool` with the evaluation that judges live; `random` gives bytes for ids."""
+    """Answers tests over `pool` with the evaluation that judges live."""
 
     __test__ = False
 
-    def __init__(
-        self, pool: AnyPool, catalog: Catalog, evaluation: Evaluation, random: Callable[[int], bytes]
-    ) -> None:
+    def __init__(self, pool: AnyPool, evaluation: Evaluation, meter: Meter) -> None:
         self._pool = pool
-        self._catalog = catalog
         self._evaluation = evaluation
-        self._random = random
+        self._meter = meter
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """What the condition says of each event. Raises `Refused`."""
-        asked = read(question)
+        asked = read_as(Question, question)
         policy = compiled(asked.subscription)
         if policy.condition is None:
             raise Refused(
                 422, "bad_input", f"condition: {policy.name} has none, so there is nothing to judge"
             )
-        number = await self._admit(policy, asked.by)
+        number = await self._meter.admit(policy, asked.by)
         if asked.events is None:
             seen = await observed.received(self._pool, policy, asked.most)
         else:
             seen = observed.given(policy, asked.events, datetime.now(UTC))
         done, made, names = await self._judge(policy, policy.condition, seen)
-        await egress_log.write(self._pool, policy.tenant, policy.name, done.egress)
-        await self._meter(policy, number, done)
+        await self._meter.write(policy, number, done)
         return {
             "tenant": policy.tenant,
             "subscription": policy.name,
@@ -83,7 +73,7 @@ class TestNow:
                 _item(one, done.answers.get(name), made.get(name), policy.condition)
                 for name, one in zip(names, seen, strict=True)
             ],
-            "usage": _usage(done),
+            "usage": told(done),
         }
 
     async def _judge(
@@ -94,54 +84,11 @@ class TestNow:
         done, made = await verdicts.of(self._pool, self._evaluation, policy.tenant, criterion, events)
         return done, made, names
 
-    async def _admit(self, policy: Subscription, by: str) -> UUID:
-        """The number of the test, once neither a stop, nor a paused source, nor the pace stands against it."""
-        paused = _paused_source(self._catalog, policy)
-        if paused is not None:
-            raise Refused(409, "paused", f"{paused} is paused")
-        at = datetime.now(UTC)
-        number = uuid7(int(at.timestamp() * 1000), self._random(RANDOM_BYTES))
-        async with self._pool.acquire() as conn, conn.transaction():
-            for scope in await stop.scopes(conn, [policy.tenant]):
-                if scope.covers(policy.tenant, policy.agent, policy.name, policy.origin):
-                    raise Refused(409, "stopped", f"the emergency stop stands (scope {scope})")
-            await conn.execute(SQL["turn"], policy.tenant)
-            taken = await conn.fetchval(SQL["take"], policy.tenant, number, policy.name, by, MOST_IN_A_MINUTE)
-        if taken is None:
-            raise Refused(
-                429, "rate_limited", f"expected at most {MOST_IN_A_MINUTE} tests a minute in {policy.tenant}"
-            )
-        return number
 
-    async def _meter(self, policy: Subscription, number: UUID, done: Evaluated) -> None:
-        model = done.usage[0].model if done.usage else None
-        costs: Mapping[str, Decimal | None] = {
-            currency: cost for currency, cost in costs_of(done.usage).items() if cost
-        } or {"": None}
-        at, reference = datetime.now(UTC), str(number)
-        rows = [
-            Used(
-                policy.tenant,
-                reference,
-                currency,
-                at,
-                policy.name,
-                policy.agent,
-                model,
-                "tested",
-                cost,
-                None,
-            )
-            for currency, cost in costs.items()
-        ]
-        async with self._pool.acquire() as conn:
-            await usage_log.write(conn, "test", rows)
-
-
-def read(question: dict[str, Any]) -> Question:
+def read_as(shape: type[Shape], question: dict[str, Any]) -> Shape:
     """The question as it came from the other plane. Raises `Refused` naming what is wrong."""
     try:
-        return Question.model_validate(question)
+        return shape.model_validate(question)
     except ValidationError as fault:
         first = fault.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -156,16 +103,6 @@ def compiled(declared: CatalogObject) -> Subscription:
         raise Refused(422, "bad_input", f"{declared.name}: {fault}") from None
 
 
-def _paused_source(catalog: Catalog, policy: Subscription) -> str | None:
-    family, _, name = policy.origin.partition("/")
-    kind = {"webhook": "Endpoint", "mcp": "Connector"}.get(family)
-    known = catalog.tenant(policy.tenant)
-    for one in () if known is None else known.objects.values():
-        if str(one.kind) == kind and one.name == name and one.state == "paused":
-            return f"{kind} {name}"
-    return None
-
-
 def _item(one: Observed, answer: Answer | None, made: Made | None, criterion: Criterion) -> dict[str, Any]:
     told: dict[str, Any] = {
         "event": one.event["id"],
@@ -177,6 +114,8 @@ def _item(one: Observed, answer: Answer | None, made: Made | None, criterion: Cr
         "model": None if made is None else made.model,
         "verdict": None,
         "error": None,
+        "suspicious": [] if made is None else list(made.suspicious),
+        "held": made is not None and made.held,
         "meets": False,
     }
     if isinstance(answer, EvaluationError):
@@ -191,16 +130,3 @@ def _item(one: Observed, answer: Answer | None, made: Made | None, criterion: Cr
     }
     meets = answer.fires and answer.confidence >= criterion.min_confidence
     return {**told, "verdict": verdict, "meets": meets}
-
-
-def _usage(done: Evaluated) -> dict[str, Any]:
-    return {
-        "calls": sum(one.calls for one in done.usage),
-        "input_tokens": sum(one.input_tokens for one in done.usage),
-        "output_tokens": sum(one.output_tokens for one in done.usage),
-        "cost": [
-            {"amount": str(amount), "currency": currency}
-            for currency, amount in costs_of(done.usage).items()
-            if amount
-        ],
-    }

@@ -36,6 +36,8 @@ class Evidence:
     messages: Mapping[UUID, Row] = field(default_factory=dict)
     events: Mapping[UUID, Sequence[Row]] = field(default_factory=dict)
     in_force: Sequence[Version] = ()
+    filtered: Mapping[str, int] = field(default_factory=dict)
+    """How many events of that hour did not concern each of them."""
     due_instant: Row | None = None
     quarantine: Row | None = None
     chain: Chain = NO_CHAIN

@@ -103,6 +103,7 @@ def _decision(evidence: Evidence, verdict: Row) -> dict[str, Any]:
             "owner": declared.spec.get("owner"),
             "created_by": declared.created_by,
             "mode": declared.spec.get("mode"),
+            **_policy(verdict),
         },
         "guards": verdict["guards"],
         "clocks": {
@@ -114,6 +115,12 @@ def _decision(evidence: Evidence, verdict: Row) -> dict[str, Any]:
         "would_have_changed_it": words.would_have_changed,
         "can_be_done_now": words.can_do_now,
     }
+
+
+def _policy(verdict: Row) -> dict[str, str | None]:
+    """By which policy and rule it had the right to wake, as was stored then; nothing where no policy was asked."""
+    numbers: Row = next((one["numbers"] for one in verdict["guards"] if one["guard"] == "rights"), {})
+    return {name: numbers.get(name) for name in ("policy", "rule", "sponsor")}
 
 
 def _words(verdict: Row) -> Wording:
@@ -153,7 +160,7 @@ def _unmatched(evidence: Evidence, question: Question) -> Iterator[dict[str, Any
     for version in evidence.in_force:
         name = version.object.name
         if name not in decided and question.subscription in (None, name):
-            yield not_matched(version, event)
+            yield not_matched(version, event) | {"not_concerned_that_hour": evidence.filtered.get(name, 0)}
 
 
 def _sentence(evidence: Evidence, decisions: Sequence[Mapping[str, Any]], unmatched: Sequence[Row]) -> str:

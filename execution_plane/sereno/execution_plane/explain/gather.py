@@ -91,10 +91,16 @@ async def _gather(
         messages={message["id"]: message for message in messages},
         events=events,
         in_force=in_force,
+        filtered=await _filtered(conn, receipt) if in_force else {},
         due_instant=await _row(conn, "due_instants", tenant, receiptid),
         quarantine=await _row(conn, "quarantine", tenant, receiptid),
         chain=await _chain(conn, tenant, receipt["envelope"]),
     )
+
+
+async def _filtered(conn: AnyConnection, receipt: Row) -> dict[str, int]:
+    rows = await _rows(conn, "filtered", receipt["tenant_id"], receipt["recordedtime"])
+    return {row["subscription"]: row["events"] for row in rows}
 
 
 async def _chain(conn: AnyConnection, tenant: str, envelope: Mapping[str, Any]) -> Chain:

@@ -141,3 +141,9 @@ where tenant_id = $1 and receiptid = $2
 
 -- name: quarantine
 select error, sha256, quarantined_at from execution.quarantine where tenant_id = $1 and receiptid = $2
+
+-- name: filtered
+-- Arguments: tenant, the moment of receipt.
+select subscription, events
+from execution.filtered_out
+where tenant_id = $1 and hour = date_trunc('hour', $2::timestamptz, 'UTC')

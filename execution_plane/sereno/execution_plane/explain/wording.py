@@ -252,6 +252,14 @@ def _not_met(numbers: Numbers, subscription: str) -> Wording:
     )
 
 
+def _suspicious(numbers: Numbers, subscription: str) -> Wording:
+    return Wording(
+        f"it reads like an instruction to a model ({', '.join(numbers['signs'])}), and {subscription} holds such content",
+        "content without these signs, or a condition with suspicious: warn",
+        f"read it; to have it judged, set suspicious: warn in {subscription} and redeliver it with --force",
+    )
+
+
 def _not_judged(numbers: Numbers, subscription: str) -> Wording:
     return Wording(
         f"no verdict was to be had in {numbers['attempts']} attempts: {numbers['fault']}",
@@ -286,6 +294,7 @@ _WORDS: Mapping[str, Callable[[Numbers, str], Wording]] = {
     "awaiting_verdict": _awaiting,
     "condition_met": _condition_met,
     "not_met": _not_met,
+    "suspicious": _suspicious,
     "stopped": _stopped,
     "misfire": _misfire,
     "filter_fault": _error,

@@ -141,7 +141,7 @@ class WebhookGateway:
             _log.warning("not_stored", tenant=waiting.tenant, error=str(fault))
             problem = Problem(503, "not_stored", "the event could not be stored; send it again")
             return respond(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
-        _stored.add(len(waiting.receipts), "webhook")
+        _stored.add(len(waiting.receipts), waiting.tenant, "webhook")
         return _accepted([shown("rcp", receipt) for receipt in waiting.receipts])
 
 

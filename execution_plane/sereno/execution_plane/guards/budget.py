@@ -59,11 +59,13 @@ class Settlement(NamedTuple):
     """What a report changes: amounts to add to accounts, the reservation afterwards, and what could not be counted.
 
     `foreign` is usage in a currency of no limit: the reservation stands, and the owner is told (`currency`).
+    `kept` is what stays taken of a reservation that is done.
     """
 
     lines: tuple[Line, ...]
     reservation: Reservation
     foreign: tuple[Money, ...] = ()
+    kept: tuple[Line, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -173,13 +175,16 @@ def bury(reservation: Reservation) -> Settlement:
 
 def _given_back(reservation: Reservation, *, whole: bool) -> Settlement:
     reported = _sum(reservation.reported)
-    lines = []
+    lines, stays = [], []
     for account, reserve in reservation.lines:
         standing = reported.get(account.measure, reserve)
         kept = _NOTHING if whole or not reported else reported.get(account.measure, _kept(account, reserve))
         lines.append(Line(account, kept - standing))
+        stays.append(Line(account, kept))
     return Settlement(
-        tuple(line for line in lines if line.amount), reservation._replace(lines=(), reported=())
+        tuple(line for line in lines if line.amount),
+        reservation._replace(lines=(), reported=()),
+        kept=tuple(line for line in stays if line.amount),
     )
 
 

@@ -1,12 +1,13 @@
 """Changes: what a decision writes, one value a row; the shell groups them by kind and writes each kind at once."""
 
+from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 from uuid import UUID
 
 from sereno.execution_plane.guards.account import Account
 from sereno.execution_plane.guards.batch import BatchItem, OpenBatch
-from sereno.execution_plane.guards.budget import Reservation
+from sereno.execution_plane.guards.budget import Line, Reservation
 from sereno.execution_plane.guards.condition import Evaluation
 from sereno.execution_plane.guards.patience import Patience
 from sereno.execution_plane.guards.state import (
@@ -65,9 +66,10 @@ class Charge(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """budget_reservation: the row after usage was reported or given back; without lines it is done."""
+    """budget_reservation: the row after usage was reported or given back; without lines it is done, and `kept` stays."""
 
     reservation: Reservation
+    kept: tuple[Line, ...] = ()
 
 
 class Join(NamedTuple):
@@ -84,11 +86,15 @@ class Seal(NamedTuple):
 
 
 class Close(NamedTuple):
-    """open_batch: gone, its items with it; `message` is what it became, None when it was dropped for `reason`."""
+    """open_batch: gone, its items with it; `message` is what it became, None when it was dropped for `reason`.
+
+    `delivered` is when it became that, by the clock of its subscription.
+    """
 
     batch: OpenBatch
     message: UUID | None
     reason: str
+    delivered: datetime | None = None
 
 
 class Suspend(NamedTuple):

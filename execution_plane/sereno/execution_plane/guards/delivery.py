@@ -37,6 +37,11 @@ def hold(state: GuardState) -> Verdict | None:
     return objected(guard, "held", reason, held_by(suspension))
 
 
+def identity_of(at: datetime, *parts: str) -> UUID:
+    """A UUIDv7 of this moment that is the same for the same parts."""
+    return _id(at, "\0".join(parts))
+
+
 def message_id(envelope: Envelope, subscription: str) -> UUID:
     """A UUIDv7 of the time of receipt, so that it sorts by arrival; its other bits are a digest, not chance."""
     return _id(envelope.recordedtime, f"{envelope.tenantid}\0{envelope.receiptid}\0{subscription}")

@@ -60,7 +60,7 @@ def _remember(given: Given, decided: Decision) -> Remember:
 
 def _take(given: Given, decided: Decision) -> Take:
     envelope = given.activation.envelope
-    expires = given.clock.recorded + window(envelope.dedupkey)
+    expires = envelope.recordedtime + window(envelope.dedupkey)
     occurrence = _new(Occurrence, (envelope.receiptid, decided.outcome, decided.message, expires))
     key = envelope.tenantid, envelope.origin, given.subscription.name, envelope.dedupkey
     return _new(Take, (key, occurrence))
@@ -128,4 +128,4 @@ def _evaluation(given: Given) -> Evaluation:
 
 def changes_of_settlement(settlement: Settlement) -> list[Change]:
     """What a settled reservation writes."""
-    return [*(Charge(*line) for line in settlement.lines), Settled(settlement.reservation)]
+    return [*(Charge(*line) for line in settlement.lines), Settled(settlement.reservation, settlement.kept)]

@@ -97,7 +97,7 @@ def _deliver(batch: OpenBatch, state: GuardState, policy: Subscription, now: Rea
     if policy.budgets is not None:
         reservation = Reservation(policy.tenant, message, policy.budgets.lines(now.database))
         changes.append(Reserve(reservation))
-    changes.append(Close(batch, message, "delivered"))
+    changes.append(Close(batch, message, "delivered", recorded))
     changes.append(Deposit((policy.tenant, policy.name, batch.serial_key or ""), message))
     return Delivered(message, tuple(changes))
 

@@ -122,8 +122,7 @@ def _evidence(written: Any, items: Mapping[str, Any]) -> tuple[Evidence, ...] | 
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in the data of an item, and all of it as JSON."""
-    yield json.dumps(value, ensure_ascii=False, default=str)
+    """Every text in the data of an item, then all of it as JSON: as a model is shown it, and with blanks between."""
     pending = [value]
     while pending:
         current = pending.pop()
@@ -133,3 +132,5 @@ def _texts(value: Any) -> Iterator[str]:
             pending.extend(current.values())
         elif isinstance(current, list | tuple):
             pending.extend(current)
+    yield json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":"))
+    yield json.dumps(value, ensure_ascii=False, default=str)

@@ -20,6 +20,9 @@ def decide(state: GuardState, activation: Activation, policy: Subscription, now:
         "policy_valid_until": standing.valid_until,
         "trust": trust,
     }
+    authority = standing.authority
+    if authority is not None:
+        numbers |= {"policy": authority.policy, "rule": authority.rule, "sponsor": authority.sponsor}
     if ENDPOINT_PAUSED in activation.envelope.outside:
         return objected("rights", "dropped", "not_active", numbers | {"endpoint": "paused"})
     found = objection(standing, now.database, sender_verified=trust != "untrusted")

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from sereno.execution_plane.guards.account import Account
 from sereno.execution_plane.guards.batch import OpenBatch
-from sereno.execution_plane.guards.buckets import Buckets
 from sereno.execution_plane.guards.lineage import Ancestor
 from sereno.execution_plane.guards.pause import Pause
+from sereno.execution_plane.guards.recent import Recent
 from sereno.execution_plane.guards.suspension import Suspension
 from sereno.subscriptions.rights import Standing
 
@@ -40,16 +40,16 @@ class Memory(NamedTuple):
     last_recorded: datetime | None = None
     last_delivered: datetime | None = None
     deliveries: int = 0
-    arrivals: Buckets | None = None
+    arrivals: Recent | None = None
 
 
 class SubjectMemory(NamedTuple):
     """What one subscription remembers of one object: arrivals, who acted last and before, how often they took turns."""
 
-    arrivals: Buckets | None = None
+    arrivals: Recent | None = None
     actor: str | None = None
     actor_before: str | None = None
-    turns: Buckets | None = None
+    turns: Recent | None = None
 
 
 NOTHING = Memory()

@@ -8,8 +8,8 @@ arrives later is held until a person says what becomes of it.
 from datetime import timedelta
 
 from sereno.execution_plane.guards.activation import Activation, Reading
-from sereno.execution_plane.guards.buckets import counted
 from sereno.execution_plane.guards.delivery import hold
+from sereno.execution_plane.guards.recent import counted
 from sereno.execution_plane.guards.state import NOBODY, GuardState, Memory, SubjectMemory
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.verdict import NOT_CONFIGURED, Number, Verdict, objected, passed

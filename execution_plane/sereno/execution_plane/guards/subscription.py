@@ -11,11 +11,13 @@ import orjson
 from sereno.execution_plane.guards.batch import BatchLimits
 from sereno.execution_plane.guards.budget import Budgets
 from sereno.execution_plane.guards.tenancy import TENANCY, Tenancy, budgets_of
+from sereno.subscriptions import observation
 from sereno.subscriptions.event_key import KeyOf, compile_key
 from sereno.subscriptions.filters import Attributes, Predicate, compile_filters
 from sereno.subscriptions.lifecycle import State
 from sereno.subscriptions.models import Filter, Source, SubscriptionSpec
 from sereno.subscriptions.models.limits import Budget, Limits, Then
+from sereno.subscriptions.models.subscription import Suspicious
 from sereno.subscriptions.period import LENGTH
 from sereno.subscriptions.quiet_hours import Quiet
 from sereno.subscriptions.rate import Rate
@@ -45,6 +47,7 @@ class Criterion(NamedTuple):
 
     text: str
     min_confidence: float
+    suspicious: Suspicious = "warn"
 
 
 class ToldOf(NamedTuple):
@@ -67,6 +70,23 @@ class ToldOf(NamedTuple):
         return ", ".join(f"{what} {name}" for what, name in named if name is not None) or "nobody"
 
 
+class Shown(NamedTuple):
+    """Which signals of a connector are meant: those of one view of one operation."""
+
+    view: str
+
+    def holds(self, event: Attributes) -> bool:
+        """Whether an event is of this view; one that says no view, as in a simulation, is of any."""
+        return self.found(event) in ("", self.view)
+
+    def found(self, event: Attributes) -> str:
+        """Of which view the event is."""
+        return str(event.get("source", "")).partition("?view=")[2]
+
+    def __str__(self) -> str:
+        return self.view
+
+
 def _about(event: Attributes) -> tuple[str | None, str | None]:
     origin, data = str(event.get("origin")), event.get("data")
     told = data if origin == "platform" and isinstance(data, Mapping) else {}
@@ -86,7 +106,7 @@ class Subscription:
     instruction: str
     origin: str
     types: frozenset[str] | None
-    told_of: ToldOf | None
+    told_of: ToldOf | Shown | None
     filters: tuple[tuple[str, Predicate], ...]
     condition: Criterion | None
     cooldown: Rest | None
@@ -135,6 +155,7 @@ def of_spec(
             limits.expires,
             revoked=rights.revoked,
             revoked_at=rights.revoked_at,
+            authority=rights.authority,
             owner_removed=rights.owner_removed,
             agent_suspended=rights.agent_suspended,
             verified_sender_only=spec.sender == "verified",
@@ -143,11 +164,15 @@ def of_spec(
         instruction=spec.instruction,
         origin=origin_of(spec.source, name),
         types=frozenset(spec.source.platform.types) if spec.source.platform else None,
-        told_of=_told_of(spec.source),
+        told_of=_told_of(spec.source, name),
         filters=tuple((text_of(declared), compile_filters([declared])) for declared in spec.filters),
         condition=None
         if spec.condition is None
-        else Criterion(spec.condition.criterion, float(spec.condition.min_confidence)),
+        else Criterion(
+            spec.condition.criterion,
+            float(spec.condition.min_confidence),
+            spec.condition.suspicious or "warn",
+        ),
         cooldown=None if limits.cooldown is None else Rest(limits.cooldown.every, limits.cooldown.then),
         quiet=_quiet(limits),
         batch=_batch(limits),
@@ -185,7 +210,9 @@ def _batch(limits: Limits) -> BatchLimits | None:
     return BatchLimits(batch.window, batch.max_wait, batch.max_items, batch.max_bytes)
 
 
-def _told_of(source: Source) -> ToldOf | None:
+def _told_of(source: Source, name: str) -> ToldOf | Shown | None:
+    if source.mcp is not None:
+        return Shown(observation.view(source.mcp, subscription=name))
     platform = source.platform
     if platform is None or (platform.agent is None and platform.subscription is None):
         return None

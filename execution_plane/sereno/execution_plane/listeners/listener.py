@@ -12,7 +12,8 @@ from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
 
 TURN_SECONDS = 0.1
-_AWAY = (*DATABASE_FAULTS, NatsError)
+AWAY = (*DATABASE_FAULTS, NatsError)
+"""An engine is away: the next turn looks again."""
 _log = logger("listeners")
 
 Clock = Callable[[], Awaitable[datetime]]
@@ -39,7 +40,7 @@ async def listen(listeners: Sequence[Listener], clock: Clock, stop: asyncio.Even
         for listener in listeners:
             try:
                 busy = await listener.observe(await clock()) > 0 or busy
-            except _AWAY as fault:
+            except AWAY as fault:
                 _log.warning("listener_retry", family=listener.family, error=type(fault).__name__)
         if not busy:
             with contextlib.suppress(TimeoutError):

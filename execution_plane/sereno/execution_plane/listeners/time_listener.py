@@ -50,7 +50,7 @@ class TimeListener:
             await outbox.append(connection, "execution", _outgoing(fresh))
             faults.point("listener.before_commit")
         faults.point("listener.after_commit")
-        _written.add(len(fresh), {"family": self.family})
+        _count(fresh)
         _report(steps, now)
         return len(steps)
 
@@ -71,6 +71,11 @@ class TimeListener:
 
     def _receiptid(self, now: datetime) -> str:
         return str(uuid7(int(now.timestamp() * 1000), self._randomness(RANDOM_BYTES)))
+
+
+def _count(envelopes: list[Envelope]) -> None:
+    for tenant, group in schedules.by_tenant(envelopes).items():
+        _written.add(len(group), {"tenant": tenant, "family": TimeListener.family})
 
 
 def _advance(due: list[Schedule], now: datetime) -> list[Advance]:

@@ -7,7 +7,6 @@ silent for five seconds is made anew, since after a restart of NATS a watcher ma
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from nats.aio.client import Client
@@ -22,7 +21,7 @@ from sereno.execution_plane.manifest.store import Blob
 from sereno.execution_plane.pipeline.lifting import lift
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import counter, histogram, logger
+from sereno.mailbox.engine.telemetry import counter, logger
 from sereno.mailbox.wake import Wake
 from sereno.subscriptions.snapshot import (
     Entry,
@@ -41,7 +40,6 @@ SILENT_SECONDS = 5.0
 SETTLE_ROUNDS = 4
 _AWAY = (*DATABASE_FAULTS, NatsError)
 _refused = counter("sereno.manifest.refused")
-_age = histogram("sereno.manifest.age")
 _log = logger("manifest")
 
 
@@ -90,13 +88,7 @@ class Receiver:
         finally:
             # Another process of this plane may have stored a newer one, also while NATS is away.
             await self._catalog.refresh(self._pool)
-            self._record_ages()
         await self._settle()
-
-    def _record_ages(self) -> None:
-        now = datetime.now(UTC)
-        for known in self._catalog.tenants:
-            _age.record(max(0.0, (now - known.issued_at).total_seconds()))
 
     async def _settle(self) -> None:
         """Hold or end also what was deposited by a pipeline that had not read the newest catalog yet."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from sereno.execution_plane.guards.buckets import Buckets
 from sereno.execution_plane.guards.lineage import Ancestor
+from sereno.execution_plane.guards.recent import Recent
 from sereno.mailbox.connection import AnyConnection
 
 Row = tuple[Any, ...]
@@ -49,16 +49,16 @@ def storable(text: str) -> str:
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def as_array(buckets: Buckets | None) -> str | None:
-    """Buckets as an array of the database in text: an array of arrays would be one of two dimensions."""
-    if buckets is None:
+def as_array(recent: Recent | None) -> str | None:
+    """What came lately as an array of the database in text: an array of arrays would be one of two dimensions."""
+    if recent is None:
         return None
-    return f"{{{buckets.half},{buckets.slot},{buckets.current},{buckets.previous}}}"
+    return f"{{{','.join(map(str, (recent.window, recent.grain, *recent.moments)))}}}"
 
 
-def buckets_of(array: Sequence[int] | None) -> Buckets | None:
-    """The buckets in an array of the database."""
-    return None if array is None else Buckets(*array)
+def recent_of(array: Sequence[int] | None) -> Recent | None:
+    """What came lately, from such an array."""
+    return None if array is None else Recent(array[0], array[1], tuple(array[2:]))
 
 
 def ancestors_as_json(ancestors: Iterable[Ancestor]) -> str:

@@ -127,7 +127,9 @@ def dropped(flushed: Iterable[Flushed]) -> list[Row]:
 async def drop_items(conn: AnyConnection, rows: Sequence[Row], at: datetime) -> None:
     """Let the verdict of each event in a batch that was dropped say so."""
     if rows:
-        await conn.execute(_SQL["drop_items"], *columns(rows, 4), at)
+        turned = columns(rows, 4)
+        await conn.execute(_SQL["drop_items"], *turned, at)
+        await conn.execute(_SQL["drop_keys"], *turned[:2])
 
 
 async def tell(conn: AnyConnection, done: Resolution) -> None:

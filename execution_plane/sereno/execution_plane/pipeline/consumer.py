@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import asyncpg
@@ -16,15 +14,15 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig
 
 from sereno.execution_plane.catalog import Catalog
-from sereno.execution_plane.pipeline import answers, quarantine
+from sereno.execution_plane.pipeline import answers, meters, quarantine
 from sereno.execution_plane.pipeline.arrival import Arrival, Payload, Unreadable, read
 from sereno.execution_plane.pipeline.delivery import Delivered, deliver
 from sereno.execution_plane.pipeline.directory import Directory
-from sereno.execution_plane.pipeline.round import Decided
+from sereno.execution_plane.pipeline.filtered import Filtered
 from sereno.mailbox.engine import faults
 from sereno.mailbox.engine.bus import INGRESS
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
-from sereno.mailbox.engine.telemetry import counter, histogram, logger, tracer
+from sereno.mailbox.engine.telemetry import logger, tracer
 from sereno.mailbox.wake import Wake, mailboxes
 
 DURABLE = "pipeline"
@@ -66,7 +64,7 @@ class Consumer:
         self._wake = Wake(nats)
         self._catalog = catalog
         self._directory = directory or Directory(catalog)
-        self._meters = Meters()
+        self._filtered = Filtered()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Consume until `stop` is set; while an engine is away nothing is acknowledged and it is tried again."""
@@ -105,6 +103,8 @@ class Consumer:
                 coming = asyncio.create_task(self._fetch(subscription))
                 if fetched is not None:
                     await self._settle_or_give_back(fetched)
+                await self._filtered.write_in_turn(self._pool)
+            await self._filtered.write(self._pool)
         finally:
             left = await _ended(coming)
             if left is not None:
@@ -147,7 +147,10 @@ class Consumer:
         faults.point("pipeline.after_ack")
         await self._wake.publish(mailboxes(m for part in delivered for m in part.messages) | answered)
         seconds = asyncio.get_running_loop().time() - started
-        self._meters.count([item for part in delivered for item in part.decided], seconds)
+        decided = [item for part in delivered for item in part.decided]
+        meters.settled(decided, seconds)
+        meters.deposited(message for part in delivered for message in part.messages)
+        self._filtered.count(decided, self._directory.index)
 
     async def _read(self, messages: Sequence[Msg]) -> "_Fetched":
         arrivals: list[Arrival] = []
@@ -198,27 +201,6 @@ class Consumer:
         if unreadable:
             async with self._pool.acquire() as conn, conn.transaction():
                 await quarantine.keep(conn, unreadable)
-
-
-class Meters:
-    """What the pipeline measures: decisions by outcome and guard, the delay since receipt, the time of a batch."""
-
-    def __init__(self) -> None:
-        self._decisions = counter("sereno.decisions")
-        self._deposits = counter("sereno.mailbox.deposits")
-        self._lag = histogram("sereno.ingress.lag")
-        self._duration = histogram("sereno.pipeline.duration")
-
-    def count(self, decided: Sequence[Decided], seconds: float) -> None:
-        """Count one settled batch, which took so many seconds."""
-        self._duration.record(seconds)
-        now = datetime.now(UTC)
-        decisions = [passage.decided for item in decided for passage in item.passages]
-        for (outcome, guard), count in Counter((d.outcome, d.guard) for d in decisions).items():
-            self._decisions.add(count, {"outcome": outcome, "guard": guard})
-        self._deposits.add(sum(d.message is not None for d in decisions))
-        for item in decided:
-            self._lag.record((now - item.arrival.envelope.recordedtime).total_seconds())
 
 
 @contextlib.asynccontextmanager

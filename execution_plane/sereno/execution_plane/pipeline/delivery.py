@@ -1,5 +1,6 @@
 """The delivering transaction: lock, load, decide, write; everything a batch of arrivals causes, or nothing."""
 
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +15,11 @@ from sereno.execution_plane.pipeline.round import Decided, Setting
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import faults
+from sereno.mailbox.engine.telemetry import counter
 from sereno.mailbox.message import Message
 from sereno.mailbox.scope import Scope
+
+_deciding = counter("sereno.guard.time")
 
 Clock = Callable[[AnyConnection], Awaitable[datetime]]
 """Reads the clock of the database, once a transaction."""
@@ -103,5 +107,7 @@ async def resolve(
     at = await clock(conn)
     ledger.budgets = await guard_state.budgets(conn, (p for _, p in concerned(arrivals)), at)
     done = Resolution(ledger, Setting(at, policy_valid_until, causes))
+    began = time.perf_counter()
     done.decide(arrivals, entry)
+    _deciding.add(time.perf_counter() - began)
     return done

@@ -10,7 +10,7 @@ from sereno.execution_plane.guards.batch import OpenBatch
 from sereno.execution_plane.guards.changes import Close
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.subscription import Subscription
-from sereno.execution_plane.pipeline import commit, guard_changes, guard_state, quarantine, store
+from sereno.execution_plane.pipeline import commit, guard_changes, guard_state, meters, quarantine, store
 from sereno.execution_plane.pipeline.columns import columns
 from sereno.execution_plane.pipeline.delivery import Clock
 from sereno.execution_plane.pipeline.directory import Directory
@@ -82,6 +82,7 @@ class Flusher:
                 return
         else:
             faults.point("flushing.after_commit")
+            meters.deposited(messages)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2

@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from uuid import UUID
 
 from sereno.execution_plane.guards import changes as c
 from sereno.execution_plane.guards.account import Account
 from sereno.execution_plane.guards.batch import OpenBatch
-from sereno.execution_plane.guards.buckets import Buckets
 from sereno.execution_plane.guards.budget import Line, Reservation
 from sereno.execution_plane.guards.ledger import Ledger
 from sereno.execution_plane.guards.passage import Passage
+from sereno.execution_plane.guards.recent import Recent
 from sereno.execution_plane.guards.state import Memory, SubjectMemory, SubscriptionKey
 from sereno.execution_plane.guards.storm import TURNS_WINDOW
 from sereno.execution_plane.pipeline.columns import (
@@ -79,8 +80,8 @@ def _counts_for(memory: SubjectMemory) -> timedelta:
     return max(TURNS_WINDOW, _window(memory.arrivals), _window(memory.turns))
 
 
-def _window(buckets: Buckets | None) -> timedelta:
-    return timedelta() if buckets is None else timedelta(seconds=2 * buckets.half)
+def _window(recent: Recent | None) -> timedelta:
+    return timedelta() if recent is None else timedelta(microseconds=recent.window)
 
 
 async def write_budgets(conn: AnyConnection, changes: Changes, at: datetime) -> None:
@@ -91,13 +92,22 @@ async def write_budgets(conn: AnyConnection, changes: Changes, at: datetime) -> 
     written = {id(one.lines): lines_as_json(one.lines) for one in _distinct(reservations)}
     rows: list[Row] = [(one.tenant, one.message, written[id(one.lines)], at) for one in reservations]
     await copy(conn, "budget_reservation", _RESERVATION, rows)
-    settled = {change.reservation.message: change.reservation for change in changes.of(c.Settled)}
+    settled = {change.reservation.message: change for change in changes.of(c.Settled)}
     if settled:
         rows = [
-            (one.tenant, one.message, lines_as_json(one.lines).decode(), _reported(one))
-            for one in settled.values()
+            (one.tenant, one.message, lines_as_json(one.lines or kept).decode(), _reported(one))
+            for one, kept in settled.values()
         ]
         await conn.execute(_SQL["settle"], *columns(rows, 4))
+
+
+async def write_charges(
+    conn: AnyConnection, tenant: str, identity: UUID, charges: Sequence[c.Charge], at: datetime
+) -> None:
+    """Store what was used without having been reserved, beside the reservations and closed already."""
+    lines = lines_as_json(Line(one.account, one.amount) for one in charges)
+    row = tenant, identity, lines, at, "acked", at
+    await copy(conn, "budget_reservation", (*_RESERVATION, "closed", "closed_at"), [row] if charges else [])
 
 
 def _distinct(reservations: Iterable[Reservation]) -> Iterable[Reservation]:
@@ -153,9 +163,11 @@ async def write_batches(conn: AnyConnection, changes: Changes, due_of: DueOf, at
 
 async def close(conn: AnyConnection, closed: Sequence[c.Close], at: datetime) -> None:
     """Let batches that take no more part say what they became."""
-    rows: list[Row] = [(one.batch.tenant, one.batch.id, one.message, one.reason) for one in closed]
+    rows: list[Row] = [
+        (one.batch.tenant, one.batch.id, one.message, one.reason, one.delivered) for one in closed
+    ]
     if rows:
-        await conn.execute(_SQL["close_batches"], *columns(rows, 4), at)
+        await conn.execute(_SQL["close_batches"], *columns(rows, 5), at)
 
 
 def _batch_row(batch: OpenBatch, due: datetime) -> Row:

@@ -49,10 +49,11 @@ on conflict (tenant_id, id) do update set
     due_at = case when excluded.sealed then excluded.due_at else batch.due_at end
 
 -- name: close_batches
--- Arguments: tenants, ids, messages, reasons, database clock.
+-- Arguments: tenants, ids, messages, reasons, when they became messages, database clock.
 update execution.batch b
-set closed_at = $5, message_id = k.message_id, closed_reason = k.reason, due_at = null
-from unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[]) as k (tenant_id, id, message_id, reason)
+set closed_at = $6, message_id = k.message_id, closed_reason = k.reason, delivered_at = k.delivered_at, due_at = null
+from unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[])
+    as k (tenant_id, id, message_id, reason, delivered_at)
 where b.tenant_id = k.tenant_id and b.id = k.id
 
 -- name: postpone

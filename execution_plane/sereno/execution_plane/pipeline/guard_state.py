@@ -16,7 +16,7 @@ from sereno.execution_plane.guards.patience import Patience
 from sereno.execution_plane.guards.state import Memory, SubjectKey, SubjectMemory, SubscriptionKey
 from sereno.execution_plane.guards.subscription import Subscription
 from sereno.execution_plane.guards.suspension import Suspension
-from sereno.execution_plane.pipeline.columns import Row, ancestors_of, buckets_of, columns
+from sereno.execution_plane.pipeline.columns import Row, ancestors_of, columns, recent_of
 from sereno.mailbox.connection import AnyConnection
 from sereno.mailbox.engine import queries
 
@@ -38,7 +38,7 @@ async def lock_state(conn: AnyConnection, keys: Collection[SubscriptionKey]) -> 
 
 def _memory(row: Record) -> Memory:
     return Memory(
-        row["last_recorded"], row["last_delivered_at"], row["deliveries"], buckets_of(row["arrivals"])
+        row["last_recorded"], row["last_delivered_at"], row["deliveries"], recent_of(row["arrivals"])
     )
 
 
@@ -76,7 +76,7 @@ async def subjects(conn: AnyConnection, concerned: Concerned) -> dict[SubjectKey
     }
     return {
         (row["tenant_id"], row["subscription"], row["subject"]): SubjectMemory(
-            buckets_of(row["arrivals"]), row["actor"], row["actor_before"], buckets_of(row["turns"])
+            recent_of(row["arrivals"]), row["actor"], row["actor_before"], recent_of(row["turns"])
         )
         for row in await _fetch(conn, "subjects", keys, 3)
     }

@@ -18,7 +18,7 @@ from asyncpg import Record
 from sereno.envelope.decode import loads_envelope
 from sereno.execution_plane.catalog import Catalog
 from sereno.execution_plane.guards.suspension import guard_of
-from sereno.execution_plane.pipeline import commit, guard_state, quarantine, store
+from sereno.execution_plane.pipeline import commit, guard_state, meters, quarantine, store
 from sereno.execution_plane.pipeline.arrival import Arrival
 from sereno.execution_plane.pipeline.columns import Row, as_json, columns
 from sereno.execution_plane.pipeline.delivery import Clock, load, resolve
@@ -102,6 +102,7 @@ class Releaser:
                 _log.error("not_released", receipt=str(keys[0][1]), error=type(fault).__name__)
                 return
         else:
+            meters.deposited(messages)
             await self._wake.publish(mailboxes(messages))
             return
         middle = len(keys) // 2
@@ -179,13 +180,22 @@ async def _rewrite(conn: AnyConnection, done: Resolution, ended: Sequence[Ended]
             store.verdicts_as_json(passage).decode(),
             as_json(passage.decided.numbers),
             passage.decided.message,
+            passage.given.clock.recorded,
         )
         for passage in done.passages
     ]
     rows += [
-        (*one.key, None, "dropped", one.guard, one.reason, None, as_json(one.numbers), None) for one in ended
+        (*one.key, None, "dropped", one.guard, one.reason, None, as_json(one.numbers), None, None)
+        for one in ended
     ]
     if rows:
-        await conn.execute(_SQL["rewrite"], *columns(rows, 10), done.setting.database)
+        await conn.execute(_SQL["rewrite"], *columns(rows, 11), done.setting.database)
+    left = [
+        (passage.envelope.tenantid, passage.envelope.receiptid, passage.subscription.name)
+        for passage in done.passages
+        if not passage.takes_key
+    ]
+    if left:
+        await conn.execute(_SQL["give_back"], *columns(left, 3))
     if ended:
         await conn.execute(_SQL["forget"], *columns([one.key for one in ended], 3))

@@ -49,16 +49,23 @@ where s.ended_at is not null and s.held <> 'review' and not s.released
 -- name: rewrite
 -- What became of it at last, in place of that it was held; the numbers keep for what and since when it was.
 -- Arguments: tenants, receipts, subscriptions, versions, outcomes, guards, reasons, all verdicts, numbers, messages,
--- database clock.
+-- recorded clocks, database clock.
 update execution.verdict v
 set subscription_version = coalesce(k.version, v.subscription_version), outcome = k.outcome, guard = k.guard,
     reason = k.reason, guards = coalesce(k.guards::json, v.guards), message_id = k.message_id,
     numbers = (k.numbers::jsonb || jsonb_build_object('held_for', v.reason, 'held_since', v.decided_at))::json,
-    database_clock = $11, decided_at = $11, xid = default
+    recorded_clock = coalesce(k.recorded, v.recorded_clock), database_clock = $12, decided_at = $12, xid = default
 from unnest($1::text[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::uuid[])
-    as k (tenant_id, receiptid, subscription, version, outcome, guard, reason, guards, numbers, message_id)
+    $9::text[], $10::uuid[], $11::timestamptz[])
+    as k (tenant_id, receiptid, subscription, version, outcome, guard, reason, guards, numbers, message_id, recorded)
 where v.tenant_id = k.tenant_id and v.receiptid = k.receiptid and v.subscription = k.subscription
+
+-- name: give_back
+-- The dedup keys of what came to nothing for a reason that leaves none: a sender's retry is a first arrival.
+-- Arguments: tenants, receipts, subscriptions.
+delete from execution.dedup d
+using unnest($1::text[], $2::uuid[], $3::text[]) as k (tenant_id, receiptid, subscription)
+where d.tenant_id = k.tenant_id and d.receiptid = k.receiptid and d.subscription = k.subscription
 
 -- name: forget
 -- The dedup keys of what fires no more say so. Arguments: tenants, receipts, subscriptions.

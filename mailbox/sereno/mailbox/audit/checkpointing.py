@@ -11,6 +11,7 @@ from sereno.mailbox.audit import checkpoint, crossing, ledger
 from sereno.mailbox.audit.chain import Head
 from sereno.mailbox.audit.checkpoint import Checkpoint
 from sereno.mailbox.audit.keys import AuditKey, Trusted
+from sereno.mailbox.audit.standing import AuditStanding
 from sereno.mailbox.connection import AnyPool
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import logger
@@ -31,12 +32,15 @@ class Anchors:
 class Checkpointer:
     """Writes a line whenever a chain of the plane has grown; the file is only ever appended to."""
 
-    def __init__(self, pool: AnyPool, plane: str, key: AuditKey, path: Path) -> None:
+    def __init__(
+        self, pool: AnyPool, plane: str, key: AuditKey, path: Path, standing: AuditStanding | None = None
+    ) -> None:
         self._pool = pool
         self._plane = plane
         self._key = key
         self._path = path
         self._last: dict[str, Head] = {}
+        self._standing = standing or AuditStanding(plane)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`; a database or disk that is away is told and tried again."""
@@ -60,6 +64,7 @@ class Checkpointer:
         line = checkpoint.sign(taken, self._key.private, self._key.id)
         await asyncio.to_thread(_append, self._path, line)
         self._last = ends
+        self._standing.signed(ends)
         return True
 
 

@@ -196,3 +196,12 @@ async def _check(js: JetStreamContext, name: str) -> str | None:
     except (NatsError, TimeoutError) as fault:
         return f"NATS does not tell whether the {kind} {name} exists ({type(fault).__name__})"
     return f"the {kind} {name} does not exist; 'sereno up' makes it again"
+
+
+async def states(nats: Client, names: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """How many messages each stream or bucket holds, and the bytes it takes. Raises what NATS answers instead."""
+    js, asked = nats.jetstream(timeout=READY_SECONDS), list(names)
+    found = await asyncio.gather(
+        *(js.stream_info(BUCKET_STREAM if name == MANIFESTS else name) for name in asked)
+    )
+    return {name: (info.state.messages, info.state.bytes) for name, info in zip(asked, found, strict=True)}

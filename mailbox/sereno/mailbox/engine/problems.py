@@ -10,7 +10,7 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.exceptions import HTTPException
 
 from sereno.mailbox.engine import problem_details
-from sereno.mailbox.engine.probes import RUNNING, Readiness, readiness
+from sereno.mailbox.engine.probes import RUNNING, Readiness, Refresh, no_gauges, readiness
 from sereno.mailbox.engine.problem_details import MEDIA_TYPE
 from sereno.mailbox.engine.telemetry import logger, metrics_page
 
@@ -98,7 +98,7 @@ def install(app: FastAPI) -> None:
         return respond(Problem(500, "fault", "an internal fault; it was logged"))
 
 
-def install_probes(app: FastAPI, ready: Readiness) -> None:
+def install_probes(app: FastAPI, ready: Readiness, refresh: Refresh = no_gauges) -> None:
     """Add `/healthz` (the process runs), `/readyz` (it can do its work) and `/metrics`."""
 
     @app.get("/healthz", tags=["probes"], summary="The process runs")
@@ -112,5 +112,6 @@ def install_probes(app: FastAPI, ready: Readiness) -> None:
 
     @app.get("/metrics", tags=["probes"], summary="Prometheus metrics", response_class=PlainTextResponse)
     async def metrics() -> Response:
+        await refresh()
         body, media_type = metrics_page()
         return Response(body, media_type=media_type)

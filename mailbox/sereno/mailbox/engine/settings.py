@@ -89,6 +89,11 @@ class Settings(BaseSettings):
         description="networks, with commas, in which calendars may lie although they are closed by default, "
         "such as 10.0.0.0/8; plain http is for these alone",
     )
+    connector_networks: str = Field(
+        "",
+        description="networks, with commas, in which servers of connectors may lie although they are closed by default, "
+        "such as 10.0.0.0/8; plain http is for these alone",
+    )
     calendar_folder: Path | None = Field(
         None, description="the folder in which calendar files may lie; none: anywhere the listeners can read"
     )

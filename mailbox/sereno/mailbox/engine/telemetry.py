@@ -5,21 +5,22 @@ import re
 import sys
 from bisect import bisect_left
 from collections.abc import Iterator, MutableMapping
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any
 
 import structlog
 from opentelemetry import metrics, trace
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.metrics import Counter, Histogram, UpDownCounter
+from opentelemetry.metrics import Counter, Histogram
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 from prometheus_client.core import HistogramMetricFamily
 
-_SCOPE = "sereno"
+from sereno.mailbox.engine.instruments import METRICS
+
+SCOPE = "sereno"
 _SECRET_KEY = re.compile(r"secret|password|authorization|signature|seed|bearer|api_key|cookie", re.IGNORECASE)
 _SECRET_TEXT = re.compile(r"srnl?_[A-Za-z0-9_-]{8,}|://[^/\s:@]+:[^/\s@]+@")
 _HIDDEN = "[redacted]"
@@ -29,84 +30,36 @@ _BOUNDARIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric as it is catalogued: labels are bounded, never an id."""
-
-    name: str
-    kind: Literal["counter", "histogram", "gauge"]
-    unit: str
-    description: str
-    labels: tuple[str, ...] = ()
-
-    @property
-    def exposed(self) -> str:
-        """The name under which Prometheus sees it."""
-        unit = {"s": "_seconds", "By": "_bytes"}.get(self.unit, "")
-        suffix = "_total" if self.kind == "counter" else ""
-        return self.name.replace(".", "_") + unit + suffix
-
-
-METRICS = {
-    metric.name: metric
-    for metric in (
-        Metric("sereno.webhook.requests", "counter", "1", "Requests at webhook endpoints.", ("status",)),
-        Metric("sereno.webhook.duration", "histogram", "s", "Receipt of a webhook until its answer."),
-        Metric(
-            "sereno.ingress.events", "counter", "1", "Envelopes made durable in the ingress.", ("family",)
-        ),
-        Metric("sereno.ingress.batch_size", "histogram", "1", "Envelopes in one group commit."),
-        Metric("sereno.ingress.lag", "histogram", "s", "Receipt of an event until its decision."),
-        Metric("sereno.decisions", "counter", "1", "Decisions of the guards.", ("outcome", "guard")),
-        Metric("sereno.pipeline.duration", "histogram", "s", "One batch through match, guards and commit."),
-        Metric("sereno.mailbox.deposits", "counter", "1", "Messages deposited."),
-        Metric("sereno.mailbox.claims", "counter", "1", "Messages claimed."),
-        Metric("sereno.mailbox.claim_latency", "histogram", "s", "Deposit of a message until its claim."),
-        Metric("sereno.mailbox.verbs", "counter", "1", "Answers to lease verbs.", ("verb", "status")),
-        Metric("sereno.mailbox.reaped", "counter", "1", "Leases ended by the reaper.", ("state",)),
-        Metric("sereno.schedule.lateness", "histogram", "s", "Due instant until its signal was written."),
-        Metric("sereno.schedule.delivery", "histogram", "s", "Due instant until its outcome.", ("outcome",)),
-        Metric("sereno.calendar.looks", "counter", "1", "Looks at calendars.", ("status",)),
-        Metric("sereno.manifest.age", "histogram", "s", "Age of the manifest at each reading."),
-        Metric("sereno.manifest.refused", "counter", "1", "Manifests refused.", ("reason",)),
-        Metric("sereno.outbox.published", "counter", "1", "Rows published by the relay.", ("plane",)),
-        Metric(
-            "sereno.outbox.lag", "histogram", "s", "Record of an outbox row until its publish.", ("plane",)
-        ),
-    )
-}
-
-
 def counter(name: str) -> Counter:
-    """The catalogued counter of this name."""
+    """The declared counter of this name."""
     metric = METRICS[name]
-    return metrics.get_meter(_SCOPE).create_counter(name, unit=metric.unit, description=metric.description)
+    return metrics.get_meter(SCOPE).create_counter(name, unit=metric.unit, description=metric.description)
 
 
 class Tally:
     """A counter for what happens thousands of times a second: it adds up here until the metrics are read."""
 
     def __init__(self, name: str) -> None:
-        (self._label,) = METRICS[name].labels
+        self._labels = METRICS[name].labels
         self._counter = counter(name)
-        self._counts: dict[str | int, int] = {}
+        self._counts: dict[tuple[str | int, ...], int] = {}
 
-    def add(self, amount: int, value: str | int) -> None:
-        """Count so many under this value of the metric's one label."""
-        self._counts[value] = self._counts.get(value, 0) + amount
+    def add(self, amount: int, *values: str | int) -> None:
+        """Count so many under these values of the metric's labels, in the order of its declaration."""
+        self._counts[values] = self._counts.get(values, 0) + amount
 
     def flush(self) -> None:
         """Hand over what was counted."""
         counts, self._counts = self._counts, {}
-        for value, amount in counts.items():
-            self._counter.add(amount, {self._label: str(value)})
+        for values, amount in counts.items():
+            self._counter.add(amount, dict(zip(self._labels, map(str, values), strict=True)))
 
 
 _TALLIES: list[Tally] = []
 
 
 def tally(name: str) -> Tally:
-    """The catalogued counter of this name, which has one label, as a tally."""
+    """The declared counter of this name as a tally."""
     made = Tally(name)
     _TALLIES.append(made)
     return made
@@ -138,24 +91,16 @@ class Spread:
 
 
 def spread(name: str) -> Spread:
-    """The catalogued histogram of this name, which has no labels, as a spread."""
+    """The declared histogram of this name, which has no labels, as a spread."""
     made = Spread(name)
     REGISTRY.register(made)
     return made
 
 
-def gauge(name: str) -> UpDownCounter:
-    """The catalogued up-down counter of this name."""
-    metric = METRICS[name]
-    return metrics.get_meter(_SCOPE).create_up_down_counter(
-        name, unit=metric.unit, description=metric.description
-    )
-
-
 def histogram(name: str) -> Histogram:
-    """The catalogued histogram of this name, with buckets that fit its unit."""
+    """The declared histogram of this name, with buckets that fit its unit."""
     metric = METRICS[name]
-    return metrics.get_meter(_SCOPE).create_histogram(
+    return metrics.get_meter(SCOPE).create_histogram(
         name,
         unit=metric.unit,
         description=metric.description,
@@ -165,7 +110,7 @@ def histogram(name: str) -> Histogram:
 
 def tracer() -> trace.Tracer:
     """The tracer of this process."""
-    return trace.get_tracer(_SCOPE)
+    return trace.get_tracer(SCOPE)
 
 
 def logger(name: str, **bound: object) -> Any:

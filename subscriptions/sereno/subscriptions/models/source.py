@@ -8,6 +8,7 @@ from pydantic import AfterValidator, AnyUrl, Field, StrictInt, StrictStr
 from sereno.subscriptions.models.declared import Declared
 from sereno.subscriptions.models.types import (
     AgentReference,
+    BodyPath,
     Duration,
     EventType,
     Instant,
@@ -99,6 +100,7 @@ def _check_calendar_url(url: AnyUrl) -> AnyUrl:
 
 CalendarUrl = Annotated[AnyUrl, AfterValidator(_check_calendar_url), Field(max_length=2_000)]
 # How often a calendar is looked at; its wake-ups are in the index well before.
+PollInterval = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(days=7))]
 LookInterval = Annotated[Duration, Field(ge=timedelta(seconds=1), le=timedelta(hours=12))]
 
 
@@ -139,18 +141,39 @@ class Backfill(Declared):
     backfill: Annotated[StrictInt, Field(ge=1, le=10_000)]
 
 
+class McpCursor(Declared):
+    """How far a source was read: the argument that says so to the tool, and where each item stands."""
+
+    argument: ShortText
+    value: Expression
+
+
+class McpPages(Declared):
+    """How the next page of an answer is asked for; `next` names none at the end."""
+
+    argument: ShortText
+    next: Expression
+    most: Annotated[StrictInt, Field(ge=1, le=100)] = 10
+
+
 class McpSource(Declared):
-    """Items that an MCP tool answers, polled."""
+    """Items that an MCP tool answers, polled.
+
+    `items` and `pages.next` read the answer: `result` (structured, or its text as JSON), `text`, `lines`, and `records`
+    (lines of `Name: value`). `id`, `version`, `time` and `cursor.value` read `item`.
+    """
 
     connector: Name
     tool: ShortText
     arguments: dict[str, Any] = Field(default_factory=dict)
-    every: Duration
+    every: PollInterval
     items: Expression
     id: Expression
     version: Expression | None = None
     time: Expression | None = None
-    project: tuple[ShortText, ...] = ()
+    project: Annotated[tuple[BodyPath, ...], Field(max_length=200)] = ()
+    cursor: McpCursor | None = None
+    pages: McpPages | None = None
     first: Literal["seed"] | Backfill = "seed"
 
 

@@ -19,6 +19,7 @@ from sereno.subscriptions.models.types import (
     ShortText,
 )
 
+Suspicious = Literal["warn", "mask", "hold"]
 Misfire = Literal["skip", "latest", "all"]
 
 
@@ -27,6 +28,8 @@ class Condition(Declared):
 
     criterion: LongText
     min_confidence: Annotated[StrictFloat | StrictInt, Field(ge=0, le=1)] = 0.7
+    suspicious: Suspicious | None = None
+    """What becomes of content that reads like an instruction to a model; left out, it is judged and labelled (warn)."""
 
 
 class Delivery(Declared):

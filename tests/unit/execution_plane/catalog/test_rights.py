@@ -1,7 +1,7 @@
 """What the policies in a manifest say to its subscriptions, and to whom it shows tokens."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from sereno.execution_plane.catalog.rights import Memory, facts_in, rights_of
 from sereno.execution_plane.catalog.tenant import picture
+from sereno.execution_plane.guards import Ledger, Moment
 from sereno.execution_plane.manifest.change import Effect, Judged, changes
+from sereno.execution_plane.pipeline.directory import compile_object
 from sereno.subscriptions.policy import text
 from sereno.subscriptions.policy.facts import SHIPPED
 from sereno.subscriptions.rights import RIGHTS, Rights
 from sereno.subscriptions.snapshot import CatalogObject, Manifest
+from tests import passages
 
 T0 = datetime(2026, 11, 30, 12, tzinfo=UTC)
 HASH = "ab" * 32
@@ -77,7 +80,20 @@ def test_a_manifest_without_policies_takes_nothing_away() -> None:
     ],
 )
 def test_rights_follow_what_the_manifest_says_now(objects: Sequence[CatalogObject], rights: Rights) -> None:
-    assert asked(*objects) == rights
+    found = asked(*objects)
+    assert replace(found, authority=None) == rights
+    assert found.authority is not None
+    assert found.authority.policy
+    assert found.authority.rule
+
+
+def test_a_decision_keeps_by_which_policy_and_rule_it_was_allowed() -> None:
+    rights = asked(*WHOLE)
+    assert rights.authority is not None
+    watch = compile_object(passages.declared(), rights=rights)
+    said = Ledger().decide(passages.activation(passages.received(1), watch), watch, Moment(passages.NOON))
+    told = next(verdict.numbers for verdict in said.verdicts if verdict.guard == "rights")
+    assert {name: told[name] for name in ("policy", "rule", "sponsor")} == asdict(rights.authority)
 
 
 def test_the_policies_in_the_manifest_decide_not_those_of_this_release() -> None:
@@ -98,8 +114,8 @@ def test_a_grant_that_ends_is_asked_again_then() -> None:
         expires="2026-11-30T13:00:00Z",
     )
     objects = [*without(MAY_WAKE), ending]
-    assert asked(*objects) == Rights(revoked_at=ends)
-    assert asked(*objects, at=ends) == Rights(revoked=True)
+    assert replace(asked(*objects), authority=None) == Rights(revoked_at=ends)
+    assert replace(asked(*objects, at=ends), authority=None) == Rights(revoked=True)
     memory, facts = Memory(), facts_in(objects)
     answers = [memory.rights(facts, WATCH, at).revoked for at in (T0, ends - timedelta(seconds=1), ends)]
     assert answers == [False, False, True]

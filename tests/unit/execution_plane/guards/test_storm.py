@@ -1,7 +1,7 @@
 """Storms: given how many came, when one more comes, then whether it leaves; and what a person's word begins anew."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sereno.execution_plane.guards import Ledger, Moment, Passage
-from sereno.execution_plane.guards.buckets import Buckets, counted
+from sereno.execution_plane.guards.recent import MOST_MOMENTS, Recent, counted
 from sereno.execution_plane.guards.resumption import resume
 from sereno.execution_plane.guards.subscription import Subscription
 from tests.passages import NOON, activation, received, subscription
@@ -18,45 +18,37 @@ MINUTE = timedelta(minutes=1)
 WINDOW = MINUTE
 
 
-class TestBuckets:
+def recent_of(seconds: Sequence[float], window: timedelta = WINDOW) -> Recent:
+    recent: Recent | None = None
+    for second in seconds:
+        recent = counted(recent, NOON + timedelta(seconds=second), window)
+    assert recent is not None
+    return recent
+
+
+class TestRecent:
     @pytest.mark.parametrize(
         ("seconds", "total"),
-        [
-            ((0,), 1),
-            ((0, 29), 2),
-            ((0, 30), 2),
-            ((0, 59), 2),
-            # The half window before the one before is forgotten.
-            ((0, 60), 1),
-            ((0, 30, 60), 2),
-            ((0, 300), 1),
-        ],
+        [((0,), 1), ((0, 0, 0), 3), ((0, 59.999), 2), ((0, 60), 1), ((0, 29, 31, 61), 3), ((0, 30, 300), 1)],
     )
-    def test_a_window_is_the_half_that_runs_and_the_one_before(
-        self, seconds: Sequence[int], total: int
-    ) -> None:
-        buckets: Buckets | None = None
-        for second in seconds:
-            buckets = counted(buckets, NOON + timedelta(seconds=second), WINDOW)
-        assert buckets is not None
-        assert buckets.total == total
+    def test_a_window_ends_now_wherever_it_begins(self, seconds: Sequence[float], total: int) -> None:
+        assert recent_of(seconds).total == total
 
     def test_another_window_begins_anew(self) -> None:
-        assert counted(counted(None, NOON, WINDOW), NOON, 60 * MINUTE) == Buckets(
-            1800, counted(None, NOON, 60 * MINUTE).slot, 1, 0
-        )
+        assert counted(recent_of([0] * 9), NOON, 60 * MINUTE).total == 1
 
-    @given(st.lists(st.integers(0, 600), min_size=1, max_size=60))
-    def test_it_never_counts_more_than_the_window_held_nor_less_than_half_of_it_did(
-        self, seconds: list[int]
-    ) -> None:
-        buckets: Buckets | None = None
-        moments = sorted(seconds)
-        for place, second in enumerate(moments):
-            buckets = counted(buckets, NOON + timedelta(seconds=second), WINDOW)
-            past = moments[: place + 1]
-            assert buckets.total <= sum(second - one < 60 for one in past)
-            assert buckets.total >= sum(second - one < 30 for one in past)
+    @given(st.lists(st.floats(0, 600, allow_nan=False), min_size=1, max_size=200))
+    def test_few_are_counted_exactly(self, seconds: list[float]) -> None:
+        moments = [NOON + timedelta(seconds=second) for second in sorted(seconds)]
+        last = moments[-1]
+        assert recent_of(sorted(seconds)).total == sum(last - one < WINDOW for one in moments)
+
+    def test_of_many_none_is_forgotten_early_and_few_are_remembered_long(self) -> None:
+        seconds = [number * 0.01 for number in range(20_000)]
+        recent = recent_of(seconds)
+        exact = sum(seconds[-1] - one < 60 for one in seconds)
+        assert exact <= recent.total <= exact * 1.01
+        assert len(recent.moments) <= 2 * MOST_MOMENTS
 
 
 def arrivals(ledger: Ledger, watch: Subscription, offsets: Sequence[float], **envelope: Any) -> list[Passage]:
@@ -80,12 +72,16 @@ STORMY = subscription(limits={"storm": {"threshold": "20/min"}})
 def test_at_most_the_threshold_leaves_per_window(offsets: list[float]) -> None:
     said = arrivals(Ledger(), STORMY, sorted(offsets))
     delivered = [p.given.clock.recorded for p in said if p.decided.outcome == "delivered"]
-    halves = [int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) // 30 for moment in delivered]
-    assert all(halves.count(half) + halves.count(half + 1) <= 20 for half in set(halves))
+    assert all(sum(timedelta() <= end - one < WINDOW for one in delivered) <= 20 for end in delivered)
     assert [p.decided.outcome for p in said].count("suspended") <= 1
     tripped = next((place for place, p in enumerate(said) if p.decided.outcome == "suspended"), None)
     if tripped is not None:
         assert {p.decided.outcome for p in said[tripped + 1 :]} <= {"held"}
+
+
+def test_a_burst_around_the_end_of_a_minute_is_one_window() -> None:
+    said = arrivals(Ledger(), STORMY, [59.0] * 15 + [61.0] * 15)
+    assert [p.decided.outcome for p in said].count("delivered") == 20
 
 
 def test_arrivals_are_counted_before_the_guards_so_duplicates_count_too() -> None:

@@ -19,6 +19,9 @@ class ApplyRequest(Shape):
         None, description="Delete what carries this label (`key` or `key=value`) and is not in the documents."
     )
     revive: bool = Field(False, description="Take deleted names again; needs a reason.")
+    without_replay: bool = Field(
+        False, description="Put an edited criterion in force without judging what people labelled again."
+    )
     reason: Reason | None = None
 
 

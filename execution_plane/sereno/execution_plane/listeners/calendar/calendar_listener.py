@@ -42,7 +42,8 @@ class CalendarListener:
             await outbox.append(connection, "execution", _outgoing(signals))
             faults.point("listener.before_commit")
         faults.point("listener.after_commit")
-        _written.add(len(signals), {"family": self.family})
+        for tenant, group in by_tenant(signals).items():
+            _written.add(len(group), {"tenant": tenant, "family": self.family})
         for signal in signals:
             if signal.time is not None:
                 _lateness.record((now - signal.time).total_seconds())

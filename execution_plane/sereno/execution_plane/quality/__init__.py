@@ -1,0 +1,1 @@
+"""Quality: what people say of verdicts, and how often a criterion was right by it."""
