@@ -91,9 +91,9 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "redrive": {"reason": "tests", "filter": {"ids": []}},
     "dead-letter": {"reason": "tests", "preview": True},
     "redeliver": {},
-    "pin": {},
+    "pin": {"reason": "tests"},
     "reload": {},
-    "labels": {"message": f"msg_{'0' * 32}", "label": "right"},
+    "labels": {"event": f"msg_{'0' * 32}", "label": "right"},
     "stops": {"agent": "nobody", "reason": "tests"},
     "preview": {"dtstart": "2026-03-01T09:00:00", "tzid": "UTC", "rrule": "FREQ=DAILY", "limit": 1},
 }
@@ -182,7 +182,12 @@ class World:
         name = TENANTS[about]
         identifier = to_people("msg", self.messages[about])
         filled = path.format(
-            agent=name, name=name, identifier=identifier, subscription=name, sensitivity="internal", address="0" * 64
+            agent=name,
+            name=name,
+            identifier=identifier,
+            subscription=name,
+            sensitivity="internal",
+            address="0" * 64,
         )
         if "redeliver" in path:
             filled = filled.replace("msg_", "rcp_")
