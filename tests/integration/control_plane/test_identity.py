@@ -182,6 +182,11 @@ MATRIX: Mapping[str, set[str]] = {
     "GET /v1/audit/records": {"admin", "auditor"},
     "GET /v1/audit/anchors": {"admin", "auditor"},
     "GET /v1/documents": EVERYBODY,
+    "GET /v1/connectors": EVERYBODY,
+    "GET /v1/connectors/{name}": EVERYBODY,
+    # None is declared here: that is what everybody is told.
+    "POST /v1/connectors/{name}/pause": EVERYBODY,
+    "POST /v1/connectors/{name}/resume": EVERYBODY,
     "GET /v1/approvals": EVERYBODY,
     "GET /v1/approvals/{identifier}": EVERYBODY,
     "POST /v1/approvals/{identifier}/approve": {"admin", "approver"},

@@ -70,6 +70,12 @@ MATRIX: Mapping[str, set[str]] = {
     "POST /v1/calendar/preview": EVERYBODY,
     "GET /v1/calendars/{subscription}": OPERATORS,
     "GET /v1/manifest": EVERYBODY,
+    "POST /v1/labels": OPERATORS,
+    "GET /v1/subscriptions/{name}/quality": OPERATORS,
+    "GET /v1/connectors": OPERATORS,
+    "GET /v1/connectors/{name}": OPERATORS,
+    "POST /v1/connectors/{name}/pin": OPERATORS,
+    "POST /v1/connectors/{name}/reload": OPERATORS,
     "GET /v1/stops": EVERYBODY,
     "POST /v1/stops": OPERATORS,
     "GET /v1/audit/verify": {"admin", "auditor"},
@@ -85,6 +91,9 @@ BODIES: Mapping[str, Mapping[str, Any]] = {
     "redrive": {"reason": "tests", "filter": {"ids": []}},
     "dead-letter": {"reason": "tests", "preview": True},
     "redeliver": {},
+    "pin": {"reason": "tests"},
+    "reload": {},
+    "labels": {"event": f"msg_{'0' * 32}", "label": "right"},
     "stops": {"agent": "nobody", "reason": "tests"},
     "preview": {"dtstart": "2026-03-01T09:00:00", "tzid": "UTC", "rrule": "FREQ=DAILY", "limit": 1},
 }
@@ -173,7 +182,12 @@ class World:
         name = TENANTS[about]
         identifier = to_people("msg", self.messages[about])
         filled = path.format(
-            agent=name, identifier=identifier, subscription=name, sensitivity="internal", address="0" * 64
+            agent=name,
+            name=name,
+            identifier=identifier,
+            subscription=name,
+            sensitivity="internal",
+            address="0" * 64,
         )
         if "redeliver" in path:
             filled = filled.replace("msg_", "rcp_")
