@@ -5,8 +5,12 @@ from xdist.scheduler import LoadScopeScheduling
 ONE_SERENO = "one Sereno"
 # A module's tests share its worker, and so its fixtures. These share more: the installation of the fixture `installation`.
 TOGETHER = {
-    "tests/e2e/test_webhook_load.py": ONE_SERENO,
+    "tests/e2e/test_agent_tools.py": ONE_SERENO,
+    "tests/e2e/test_backup.py": ONE_SERENO,
     "tests/e2e/test_condition.py": ONE_SERENO,
+    "tests/e2e/test_metrics.py": ONE_SERENO,
+    "tests/e2e/test_suspensions.py": ONE_SERENO,
+    "tests/e2e/test_webhook_load.py": ONE_SERENO,
     "tests/integration/deploy/test_exec_isolation.py": ONE_SERENO,
 }
 # Long tests that share nothing: each goes to whoever is free.

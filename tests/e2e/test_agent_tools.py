@@ -1,6 +1,7 @@
 """An agent and its tools over both transports of MCP, by the SDK's own client: bounded by its token whatever it asks."""
 
 import asyncio
+import gc
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -74,8 +75,13 @@ async def over_stdio(sereno: Running, token: str) -> AsyncIterator[Client]:
         args=["-m", "sereno.deploy.main", "mcp", "serve"],
         env={**sereno.environment, "SERENO_TOKEN": token},
     )
-    async with Client(command) as client:
-        yield client
+    try:
+        async with Client(command) as client:
+            yield client
+    finally:
+        # The SDK leaves the pipes of its child to the collector, which must not come after the end of the loop.
+        gc.collect()
+        await asyncio.sleep(0)
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from sereno.mailbox.gauges import outbox
 from sereno.mailbox.outbound import Addresses, Limits
 from sereno.subscriptions.recurrence.calendar_text import MAX_BYTES
 
+_WATCH_SECONDS = (0.25, 1.0)
 _CALENDAR_LIMITS = Limits(max_bytes=MAX_BYTES, time=timedelta(seconds=30))
 
 
@@ -64,7 +65,7 @@ async def run(settings: Settings, stop: asyncio.Event, clock: Clock | None = Non
                 )
                 tasks.create_task(listen(signalling, time, stop))
                 # A slow server must make nothing late.
-                tasks.create_task(listen(watching, time, stop))
+                tasks.create_task(listen(watching, time, stop, _WATCH_SECONDS))
                 tasks.create_task(McpListener(engines.pool, os.urandom, opening).run(time, stop))
                 tasks.create_task(Relay(engines.pool, engines.nats, SCHEMA).run(stop))
     await http.close()

@@ -1,7 +1,6 @@
 """The flusher: batches that are due become messages, by the time of the database."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Sequence
 from uuid import UUID
@@ -28,12 +27,13 @@ from sereno.execution_plane.pipeline.round import Setting
 from sereno.mailbox import stop
 from sereno.mailbox.connection import AnyConnection, AnyPool
 from sereno.mailbox.engine import faults, queries
+from sereno.mailbox.engine.idling import Idling
 from sereno.mailbox.engine.logs import logger, named
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.message import Message
 from sereno.mailbox.wake import Wake, mailboxes
 
-INTERVAL_SECONDS = 0.1
+IDLE_SECONDS = (0.05, 0.25)
 PAGE = 200
 REVOKED = "revoked"
 
@@ -57,14 +57,16 @@ class Flusher:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Flush until told to stop; while the database is away it is tried again."""
+        idle = Idling(*IDLE_SECONDS)
         while not stopping.is_set():
             try:
-                while await self.look() == PAGE:
-                    pass
+                while found := await self.look():
+                    idle.worked()
+                    if found < PAGE:
+                        break
             except DATABASE_FAULTS as fault:
                 _log.warning("flush_retry", error=type(fault).__name__)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), INTERVAL_SECONDS)
+            await idle.pause(stopping)
 
     async def look(self) -> int:
         """Ask a page of batches that are due; answers how many were."""

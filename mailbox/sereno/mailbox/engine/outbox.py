@@ -19,6 +19,7 @@ from sereno.envelope.envelope import Envelope
 from sereno.mailbox.engine import faults, queries, tracing
 from sereno.mailbox.engine import semantics as names
 from sereno.mailbox.engine.bus import PUBLISH_TIMEOUT_SECONDS
+from sereno.mailbox.engine.idling import Idling
 from sereno.mailbox.engine.postgres import DATABASE_FAULTS
 from sereno.mailbox.engine.telemetry import counter, histogram, logger
 
@@ -26,7 +27,7 @@ POSITION_HEADER = "Sereno-Position"
 TRACE_HEADER = "traceparent"
 KEEP_PUBLISHED_SECONDS = 3600.0
 _BATCH = 500
-_IDLE_SECONDS = 0.05
+_IDLE_SECONDS = (0.05, 0.25)
 _PRUNE_EVERY_SECONDS = 60.0
 
 _SENT = {
@@ -128,14 +129,16 @@ class Relay:
         if not await connection.fetchval(_statement(self._schema, "leader")):
             return
         loop = asyncio.get_running_loop()
-        prune_at = loop.time()
+        prune_at, idle = loop.time(), Idling(*_IDLE_SECONDS)
         while not stop.is_set():
             published = await self.drain(connection)
             if loop.time() >= prune_at:
                 await connection.execute(_statement(self._schema, "prune"), KEEP_PUBLISHED_SECONDS)
                 prune_at = loop.time() + _PRUNE_EVERY_SECONDS
-            if not published:
-                await _pause(stop, _IDLE_SECONDS)
+            if published:
+                idle.worked()
+            else:
+                await idle.pause(stop)
 
     async def drain(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> int:
         """Publish one batch and mark what was acknowledged; how many that were."""
