@@ -73,22 +73,27 @@ class Child:
 
     async def end(self) -> None:
         """End the server and whatever it started."""
+        try:
+            await self._ask_to_end()
+        finally:
+            # The first of the group may be gone and others not; and who is cancelled here leaves nothing behind either.
+            self._signal(signal.SIGKILL)
+            # What was not read to its end keeps its pipe open, and nothing public closes it.
+            transport = getattr(self.process, "_transport", None)
+            if transport is not None:
+                transport.close()
+
+    async def _ask_to_end(self) -> None:
         if self.process.stdin is not None:
             self.process.stdin.close()
-        for ending in () if self.is_lost or self.fault else (None, signal.SIGTERM):
+        for ending in (
+            (signal.SIGKILL,) if self.is_lost or self.fault else (None, signal.SIGTERM, signal.SIGKILL)
+        ):
             if ending is not None:
                 self._signal(ending)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.process.wait(), GRACE_SECONDS)
                 break
-        # The first of the group may be gone and others not.
-        self._signal(signal.SIGKILL)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), GRACE_SECONDS)
-        # What was not read to its end keeps its pipe open, and nothing public closes it.
-        transport = getattr(self.process, "_transport", None)
-        if transport is not None:
-            transport.close()
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -119,9 +124,11 @@ async def started(
             with anyio.CancelScope(shield=True):
                 heard.close()
                 to_say.close()
-                await child.end()
-                for task in tasks:
-                    task.cancel()
+                try:
+                    await child.end()
+                finally:
+                    for task in tasks:
+                        task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
 
 
