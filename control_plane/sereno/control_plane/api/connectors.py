@@ -9,6 +9,7 @@ from sereno.control_plane.api.authorising import Access, needs
 from sereno.control_plane.api.changing import Entered, move
 from sereno.control_plane.api.reading import LARGEST_PAGE, page
 from sereno.control_plane.api.refusing import unknown
+from sereno.control_plane.api.rendering import Renderer
 from sereno.control_plane.catalog.item import Address
 from sereno.control_plane.store import projection
 
@@ -35,7 +36,8 @@ async def show_connector(name: str, request: Request, access: Reader) -> models.
         item = await projection.one(connection, address)
     if item is None:
         raise unknown(address)
-    return request.app.state.renderer.entry(item)  # type: ignore[no-any-return]
+    renderer: Renderer = request.app.state.renderer
+    return renderer.entry(item)
 
 
 @router.post("/connectors/{name}/pause", summary="Let a connector rest")

@@ -9,19 +9,8 @@ import typer
 import yaml
 
 from sereno.control_plane.commands import files, in_force, listing, stepping
-from sereno.control_plane.commands.flags import (
-    ControlUrl,
-    Data,
-    ExecutionUrl,
-    Files,
-    Json,
-    Name,
-    Tenant,
-    Token,
-    Why,
-    control,
-    planes,
-)
+from sereno.control_plane.commands.call import Call, asks
+from sereno.control_plane.commands.flags import Files, Json, Name, Why
 from sereno.mailbox.cli.client import Client, ProblemError, segment
 from sereno.mailbox.cli.discovery import Discovery
 from sereno.mailbox.cli.exits import CommandError
@@ -54,6 +43,7 @@ def register(app: typer.Typer) -> None:
         connectors.command(name)(command)
 
 
+@asks
 def add(
     name: Name,
     *,
@@ -68,15 +58,9 @@ def add(
     command: Annotated[str | None, typer.Option(help="The command of a server to start.")] = None,
     url: Annotated[str | None, typer.Option(help="The URL of a server on the web.")] = None,
     credential: Annotated[list[str] | None, typer.Option(help=_CREDENTIALS)] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Declare a connector; its tools may be called with any arguments until `apply` says more."""
-    found = planes(control_url, execution_url, token, data)
     spec = {
         "owner": owner,
         "purpose": purpose,
@@ -88,11 +72,11 @@ def add(
         "transport": _transport(command, url, credential or ()),
         "allow": [{"tool": tool, "arguments": {"type": "object"}} for tool in allow],
     }
-    metadata = {"name": name} if tenant is None else {"name": name, "tenant": tenant}
+    metadata = {"name": name} if call.tenant is None else {"name": name, "tenant": call.tenant}
     document = {"apiVersion": API_VERSION, "kind": "Connector", "metadata": metadata, "spec": spec}
-    answer = control(found).post("/v1/apply", {"documents": yaml.safe_dump(document, sort_keys=False)})
-    behind = in_force.wait(found, answer["manifest"])
-    if json:
+    answer = call.client.post("/v1/apply", {"documents": yaml.safe_dump(document, sort_keys=False)})
+    behind = in_force.wait(call.found, answer["manifest"])
+    if call.json:
         print_json({**answer["objects"][0], "in_force": behind is None, "hint": behind})
         return
     (made,) = answer["objects"]
@@ -115,20 +99,18 @@ def _transport(command: str | None, url: str | None, credentials: Iterable[str])
     return {"http": {"url": url, "credentials": references}}
 
 
+@asks
 def list_connectors(
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """List the declared connectors, and how their sources stand."""
-    found = planes(control_url, execution_url, token, data)
-    declared = list(listing.every(control(found), PATH, tenant))
-    standing = {one["connector"]: one for one in Client(*found.execution()).get(PATH, tenant=tenant)["items"]}
-    if json:
+    declared = list(listing.every(call.client, PATH, call.tenant))
+    standing = {
+        one["connector"]: one
+        for one in Client(*call.found.execution()).get(PATH, tenant=call.tenant)["items"]
+    }
+    if call.json:
         print_json([{**one, "standing": standing.get(one["name"])} for one in declared])
         return
     rows = ([c["name"], c["version"], c["state"], *_state(standing.get(c["name"]))] for c in declared)
@@ -142,21 +124,16 @@ def _state(standing: Mapping[str, Any] | None) -> list[Any]:
     return [said, len(standing["sources"]), standing["calls"]]
 
 
+@asks
 def show(
     name: Name,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Show one connector: its text, the definitions of its tools, and its sources."""
-    found = planes(control_url, execution_url, token, data)
-    declared = listing.one(control(found), PATH, name, tenant)
-    shown = {**declared, "standing": _standing(found, name, tenant)}
-    if json:
+    declared = listing.one(call.client, PATH, name, call.tenant)
+    shown = {**declared, "standing": _standing(call.found, name, call.tenant)}
+    if call.json:
         print_json(shown)
     else:
         typer.echo(listing.as_yaml(shown))
@@ -170,21 +147,18 @@ def _standing(found: Discovery, name: str, tenant: str | None) -> Mapping[str, A
     return standing
 
 
+@asks
 def pin(
     name: Name,
     *,
     reason: Why,
     tool: Annotated[str | None, typer.Option(help="Only this tool; all, if not given.")] = None,
-    tenant: Tenant = None,
-    json: Json = False,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Accept the definitions of tools as they were met last; a connector that they stopped goes on."""
-    client = Client(*planes(None, execution_url, token, data).execution())
-    answer = client.post(_path(name, "pin"), {"tool": tool, "reason": reason}, tenant=tenant)
-    if json:
+    client = Client(*call.found.execution())
+    answer = client.post(_path(name, "pin"), {"tool": tool, "reason": reason}, tenant=call.tenant)
+    if call.json:
         print_json(answer)
         return
     for each, sha256 in answer["pinned"].items():
@@ -194,20 +168,17 @@ def pin(
     )
 
 
+@asks
 def reload(
     name: Name,
     *,
-    tenant: Tenant = None,
-    json: Json = False,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Connect anew, without losing a poll: the connection in use stays until the new one is good."""
-    client = Client(*planes(None, execution_url, token, data).execution())
+    client = Client(*call.found.execution())
     began = time.monotonic()
-    wanted = client.post(_path(name, "reload"), tenant=tenant)["reload"]
-    while (standing := client.get(f"{PATH}/{segment(name, 'NAME')}", tenant=tenant))["loaded"] < wanted:
+    wanted = client.post(_path(name, "reload"), tenant=call.tenant)["reload"]
+    while (standing := client.get(f"{PATH}/{segment(name, 'NAME')}", tenant=call.tenant))["loaded"] < wanted:
         if standing["paused"] or standing["stopped"]:
             raise CommandError(f"{name} is not asked: {standing['stopped_why'] or 'it is paused'}")
         if time.monotonic() - began > PATIENCE_SECONDS:
@@ -220,44 +191,34 @@ def reload(
         raise CommandError(
             f"{name} could not be connected anew: {standing['fault']}; what was in use goes on"
         )
-    if json:
+    if call.json:
         print_json({"connector": name, "reload": wanted, "seconds": seconds})
         return
     typer.echo(f"{name} is connected anew ({seconds:.2f} s)")
 
 
+@asks
 def pause(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Ask nothing of a connector's server for a while; how far its sources were read is kept."""
-    found = planes(control_url, execution_url, token, data)
-    answer = stepping.step(found, PATH, name, "pause", tenant, reason)
-    stepping.told(found, answer, stepping.state(answer), json=json)
+    answer = stepping.step(call.found, PATH, name, "pause", call.tenant, reason)
+    stepping.told(call.found, answer, stepping.state(answer), json=call.json)
 
 
+@asks
 def resume(
     name: Name,
     *,
     reason: Why,
-    tenant: Tenant = None,
-    json: Json = False,
-    control_url: ControlUrl = None,
-    execution_url: ExecutionUrl = None,
-    token: Token = None,
-    data: Data = None,
+    call: Call,
 ) -> None:
     """Let a paused connector go on, from where its sources were read to."""
-    found = planes(control_url, execution_url, token, data)
-    answer = stepping.step(found, PATH, name, "resume", tenant, reason)
-    stepping.told(found, answer, stepping.state(answer), json=json)
+    answer = stepping.step(call.found, PATH, name, "resume", call.tenant, reason)
+    stepping.told(call.found, answer, stepping.state(answer), json=call.json)
 
 
 def lint(file: Files = None, *, json: Json = False) -> None:
