@@ -15,7 +15,6 @@ from sereno.mailbox.engine.bus import (
     INGRESS,
     MANIFESTS,
     REPORTS,
-    REVALIDATE_SUBJECT,
     STOP_SUBJECT,
     inbox_prefix,
 )
@@ -83,7 +82,6 @@ PERMISSIONS: Mapping[str, Permissions] = {
             STOP_SUBJECT,
         ),
         subscribe=("sereno.hint.>",),
-        answers=(REVALIDATE_SUBJECT,),
     ),
     "gateway": Permissions(
         publish=(
@@ -92,7 +90,6 @@ PERMISSIONS: Mapping[str, Permissions] = {
             *_looks_for(INGRESS),
             "sereno.ingress.*",
             "sereno.wake.*.*",
-            REVALIDATE_SUBJECT,
         ),
         subscribe=("sereno.wake.>",),
         answers=(STOP_SUBJECT,),

@@ -20,8 +20,6 @@ from nats.js.errors import NotFoundError
 
 INGRESS = "INGRESS"
 REPORTS = "REPORTS"
-REVALIDATE_SUBJECT = "sereno.revalidate"
-"""Where the execution plane asks whether a sensitive effect is still allowed; only the control plane answers."""
 STOP_SUBJECT = "sereno.stop"
 """Where the control plane orders stops, and any process of the data path answers."""
 MANIFESTS = "sereno_manifests"
