@@ -63,6 +63,20 @@ async def test_g2_the_same_item_on_five_polls_is_one_candidate(clock: SourceCloc
     assert script.asked() == 6
 
 
+async def test_a_hint_makes_its_connector_alone_look_at_once(clock: SourceClock, script: Script) -> None:
+    await clock.plane.in_force(items(script), watching("new"))
+    await clock.poll()
+    soon = timedelta(seconds=2)
+    assert await clock.poll(soon) == 0
+    [source] = await clock.plane.rows("select tenant_id, connector from execution.mcp_source")
+    tenant, connector = source["tenant_id"], source["connector"]
+    await sources.hint(clock.plane.pool, {(tenant, "another"), ("another", connector)}, clock.now)
+    assert await clock.poll(soon) == 0
+    await sources.hint(clock.plane.pool, {(tenant, "another"), (tenant, connector)}, clock.now)
+    assert await clock.poll(soon) == 1
+    assert script.asked() == 2
+
+
 async def test_g1_what_came_before_an_edit_is_told_of_once_after_it(
     clock: SourceClock, script: Script
 ) -> None:

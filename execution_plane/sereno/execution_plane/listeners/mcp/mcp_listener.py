@@ -105,7 +105,8 @@ class McpListener:
     async def _begin(self, now: datetime) -> list[asyncio.Task[None]]:
         self._now = now
         await self._derive_changed(now)
-        await self._take_hints(now)
+        hinted, self._hinted = self._hinted, set()
+        await sources.hint(self._pool, hinted, now)
         begun = [asyncio.create_task(self._reload(each, now)) for each in await sources.wanting(self._pool)]
         room = AT_ONCE - len(self._turns)
         turns = await sources.claim(self._pool, now, room, self._lease) if room > 0 else []
@@ -132,11 +133,6 @@ class McpListener:
     async def _declared(self) -> set[Key]:
         rows = await self._pool.fetch(SQL["asked_connectors"])
         return {(row["tenant_id"], row["connector"]) for row in rows}
-
-    async def _take_hints(self, now: datetime) -> None:
-        hinted, self._hinted = self._hinted, set()
-        for key in hinted:
-            await self._pool.execute(SQL["hint"], *key, now)
 
     def _hint(self, key: Key) -> None:
         self._hinted.add(key)

@@ -1,6 +1,6 @@
 """Polled sources in the database: claimed under a lease with a number, changed together with what they bring."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -171,6 +171,12 @@ async def failed(
 async def names_of(connection: AnyConnection, turn: Turn) -> list[str]:
     """Who reads a source."""
     return [row["name"] for row in await connection.fetch(SQL["reader_names"], turn.tenant, turn.source)]
+
+
+async def hint(pool: AnyPool, connectors: Collection[tuple[str, str]], now: datetime) -> None:
+    """Let the sources of these connectors (tenant and name) be looked at now, unless they were a moment ago."""
+    if connectors:
+        await pool.execute(SQL["hint"], *map(list, zip(*connectors, strict=True)), now)
 
 
 async def wanting(pool: AnyPool) -> list[Connection]:

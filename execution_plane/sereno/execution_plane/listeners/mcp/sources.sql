@@ -180,8 +180,11 @@ WHERE tenant_id = $1 AND source = $2 AND poll = $3;
 
 -- name: hint
 -- A server said that something changed: its sources are looked at now.
-UPDATE execution.mcp_source SET next_poll = $3
-WHERE tenant_id = $1 AND connector = $2 AND next_poll > $3 AND (polled_at IS NULL OR polled_at < $3 - interval '1 s');
+-- Arguments: tenants, connectors, now.
+UPDATE execution.mcp_source s SET next_poll = $3
+FROM unnest($1::text[], $2::text[]) AS h (tenant_id, connector)
+WHERE s.tenant_id = h.tenant_id AND s.connector = h.connector AND s.next_poll > $3
+    AND (s.polled_at IS NULL OR s.polled_at < $3 - interval '1 s');
 
 -- name: reader_names
 SELECT name FROM execution.mcp_reader WHERE tenant_id = $1 AND source = $2 ORDER BY name;
